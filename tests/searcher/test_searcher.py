@@ -178,6 +178,17 @@ def test_rankers_and_weights_can_be_chosen(searcher):
         searcher.search("heart", rankers=["dens"])
 
 
+@pytest.mark.parametrize("method", ["rrf", "vote"])
+def test_weights_are_in_the_order_in_which_rankers_are_named(searcher, method):
+    def scores(**options):
+        return {hit.id: hit.score for hit in searcher.search("heart", k=30, method=method, **options)}
+
+    named = scores(weights={"dense": 2, "bm25": 1})
+    assert scores(rankers=["dense", "bm25"], weights=[2, 1]) == named
+    assert scores(rankers=["bm25", "dense"], weights=[1, 2]) == named
+    assert scores(weights=[1, 2]) == named != scores(weights=[2, 1])  # of all, as the searcher has them
+
+
 def test_vectors_can_be_given_for_a_ranker(searcher):
     vector = encode(["heart disease"])[0]
     given = searcher.search("heart disease", vectors={"dense": vector}, k=5)

@@ -179,7 +179,7 @@ def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[flo
         given = []
     if isinstance(weights, str) or len(given) != n_rankers or not np.isfinite(given).all() or min(given) < 0:
         shown = brief(list(weights) if isinstance(weights, tuple) else weights)
-        raise InputError(f"weights must be {n_rankers} numbers of at least 0, one for each ranker; got {shown}.")
+        raise InputError(f"weights must be numbers of at least 0, one for each ranker ({n_rankers}); got {shown}.")
     if max(given) > MAX_WEIGHT:
         raise InputError(f"weights must be at most {MAX_WEIGHT:g}; got {max(given):g}.")
     return given

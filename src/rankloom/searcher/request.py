@@ -134,9 +134,7 @@ def _checked_weights(
         for name in weights:
             check_choice("ranker", name, weighted)
         weights = [weights.get(name, 1.0) for name in weighted]
-    elif (
-        isinstance(weights, Sequence | np.ndarray) and is_iterable(weights) and len(weights) == len(names)
-    ):  # of those that accept the query
-        weighted = names
+    elif isinstance(weights, Sequence | np.ndarray) and is_iterable(weights) and len(weights) == len(names):
+        weighted = [name for name in weighted if name in names]  # of those that accept the query, as they were named
     by_name = dict(zip(weighted, checked_weights(weights, len(weighted)), strict=True))
     return tuple(by_name[name] for name in names)

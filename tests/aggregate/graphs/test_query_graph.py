@@ -248,7 +248,7 @@ def test_figures_of_the_released_version_on_digits(shared):
         ({"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0."),
         ({"fill": 1}, "fill must be the index of a ranker, 0 to 0, or None; got 1."),
         ({"fill": None, "ties": "fill"}, "ties='fill' needs fill, the index of a ranker."),
-        ({"weights": [1, 2]}, "weights must be 1 numbers of at least 0, one for each ranker; got [1, 2]."),
+        ({"weights": [1, 2]}, "weights must be numbers of at least 0, one for each ranker (1); got [1, 2]."),
     ],
 )
 def test_bad_options_raise(options, message):

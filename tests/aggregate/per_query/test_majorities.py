@@ -113,7 +113,7 @@ def test_blocks_do_not_matter(monkeypatch):
     [
         ({"variant": "win"}, "Unknown value of variant 'win'; choose from copeland, fuse, wins. Did you mean 'wins'?"),
         ({"absent": "first"}, "Unknown value of absent 'first'; choose from last, left_out."),
-        ({"weights": [1]}, "weights must be 2 numbers of at least 0, one for each ranker; got [1]."),
+        ({"weights": [1]}, "weights must be numbers of at least 0, one for each ranker (2); got [1]."),
     ],
 )
 def test_bad_options_raise(options, message):

@@ -71,7 +71,11 @@ def test_mra_ignores_rankers_without_a_list():
         ),
         ("borda", {"depth": 1.5}, "depth of the method 'borda' must be a whole number or none; got 1.5."),
         ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has depth, weights."),
-        ("mra", {"weights": [1, 2, 3]}, "weights must be 2 numbers of at least 0, one for each ranker; got [1, 2, 3]."),
+        (
+            "mra",
+            {"weights": [1, 2, 3]},
+            "weights must be numbers of at least 0, one for each ranker (2); got [1, 2, 3].",
+        ),
     ],
 )
 def test_bad_options_raise(method, options, message):

@@ -117,10 +117,10 @@ def test_huge_scores_give_valid_ranks():
             {"constant": "one"},
             "constant of the method 'combsum' must be a finite number or none; got 'one'.",
         ),
-        ("combsum", {"weights": 5}, "weights must be 2 numbers of at least 0, one for each ranker; got 5."),
+        ("combsum", {"weights": 5}, "weights must be numbers of at least 0, one for each ranker (2); got 5."),
         ("combsum", {"normalization": 5}, "normalization of the method 'combsum' must be text; got 5."),
         ("combsum", {"depth": 0}, "depth must be a whole number, at least 1; got 0."),
-        ("combsum", {"weights": "ab"}, "weights must be 2 numbers of at least 0, one for each ranker; got 'ab'."),
+        ("combsum", {"weights": "ab"}, "weights must be numbers of at least 0, one for each ranker (2); got 'ab'."),
         ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
         ("combmed", {"mode": "middle"}, "Unknown value of mode 'middle'; choose from mean, median."),
         (
