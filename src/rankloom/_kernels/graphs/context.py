@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloom._kernels.graphs.query_graphs import by_score, listed, vertex
+from rankloom._kernels.graphs.query_graphs import listed, vertex
+from rankloom._kernels.graphs.vertex_scores import by_score
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import length_of
