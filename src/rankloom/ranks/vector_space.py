@@ -167,6 +167,31 @@ class VectorSpace:
         items, cost = nearest(len(queries), len(numbers), depth, search, own=places, ceilings=ceilings)
         return items if among is None else np.append(numbers, PAD).astype(np.int32)[items], cost
 
+    def below(self, queries: "VectorSpace", ceilings: Float32s) -> tuple[Indexes, Indexes, Float32s] | None:
+        """Return the pairs of a query and one of a few vectors whose cost is below the query's ceiling, and the costs.
+
+        The costs are those of `neighbors`. None if float32 cannot hold the queries, or the metric needs all distances.
+        """
+        single = None if self.metric.distance is not None else queries._single
+        if single is None or not self._fits_single:
+            return None
+        self.check_width(queries)
+        left, refine = (self.metric.factor * self.prepared()).astype(np.float32).T, queries._refinement(self, None)
+        limits = [refine.of_cost(ceilings.astype(np.float64), at) + refine.tolerance[at] for at in range(len(self))]
+        near: list[list[Indexes]] = [[] for _ in limits]
+        for start in range(0, len(queries), ROWS):
+            block = slice(start, start + ROWS)
+            values = single.vectors[block] @ left
+            values = values if single.scales is None else values * single.scales[block, None]
+            values = values if single.squares is None else values + single.squares[block, None]
+            for at, limit in enumerate(limits):
+                near[at].append(np.flatnonzero(values[:, at] <= limit[block]) + start)
+        found = [np.concatenate([np.empty(0, np.intp), *parts]) for parts in near]
+        costs = [rounded(refine.exact(at, rows)) for at, rows in enumerate(found)]
+        rows, cost = np.concatenate(found), np.concatenate(costs)
+        below = cost < ceilings[rows]
+        return rows[below], np.repeat(np.arange(len(self)), [len(own) for own in found])[below], cost[below]
+
     def rescored(
         self,
         queries: "VectorSpace",
@@ -249,7 +274,7 @@ class VectorSpace:
 
         return Search(costs, self._refinement(queries, among, np.float32), np.float32)
 
-    def _refinement(self, queries: "VectorSpace", among: Indexes | None, dtype: type) -> Refinement:
+    def _refinement(self, queries: "VectorSpace", among: Indexes | None, dtype: type = np.float32) -> Refinement:
         """Return the exact costs, and the error of a product."""
         # The error of a sum is less than eps times the number of its nonzero terms times the sum of their sizes; 4 is
         # ample for the scaling, both costs and the rounding of the vectors.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,12 +129,17 @@ def _new_lists(lists: ItemLists, model: Model, new: Updatable) -> Arrays:
 
 def _entering(lists: ItemLists, part: Updatable, first: int, new: Updatable, start: int) -> tuple[Array, Array, Array]:
     """Return which lists of a part of the items new ones enter: (row, item, score)."""
-    n = min(part.n_items, start - first)  # without the new ones themselves
-    floors = lists.floors[first : first + n]
-    found = new.rank_items(np.arange(n), depth=new.n_items, floors=floors, of=part)
+    own = np.arange(min(part.n_items, start - first))  # without the new ones themselves
+    floors = lists.floors[first : first + len(own)]
+    quick: Any = getattr(new, "entries", lambda *given: None)
+    rows, items, scores = quick(part, own, floors) or _above(new, part, own, floors)
+    return rows.astype(np.int32) + np.int32(first), items.astype(np.int32) + np.int32(start), scores
+
+
+def _above(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tuple[Array, Array, Array]:
+    found = new.rank_items(own, depth=new.n_items, floors=floors, of=part)
     rows, columns = np.nonzero((found.items != PAD) & (_scores(found) > floors[:, None]))
-    items = found.items[rows, columns] + np.int32(start)
-    return rows.astype(np.int32) + np.int32(first), items, _scores(found)[rows, columns]
+    return rows, found.items[rows, columns], _scores(found)[rows, columns]
 
 
 def removed(state: State, numbers: Numbers) -> State:

@@ -347,3 +347,21 @@ def test_one_file_may_have_the_vectors_of_items_and_queries(tmp_path):
 def test_options_of_a_file_need_it(option, needed):
     with pytest.raises(InputError, match=f"{option} goes with a matrix in a file; give {needed}, too"):
         Vectors(**{option: "x.npz"}, **({} if needed == "path" else {"path": "y.npz"}))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["cosine", "dot", "l2", "l1"])
+def test_entries_are_those_of_lists_above_their_floors(metric, dtype):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(300, 12)).astype(dtype), rng.normal(size=(7, 12)).astype(dtype)
+        x, y = (np.round(x), np.round(y)) if seed % 2 else (x, y)  # ties
+        y[0], y[1], x[9] = x[3], 0, 0
+        many, few = Vectors(metric=metric).fit(x), Vectors(metric=metric).fit(y)
+        whole = few.rank_items(np.arange(300), depth=7, of=many)
+        floors = np.sort(whole.scores, axis=1)[:, seed % 7].copy()
+        floors[::11] = -np.inf
+        found = few.entries(many, np.arange(300), floors)
+        rows, columns = np.nonzero(whole.scores > floors[:, None])
+        expected = zip(rows, whole.items[rows, columns], whole.scores[rows, columns], strict=True)
+        assert found is None if metric == "l1" else sorted(zip(*found, strict=True)) == sorted(expected)

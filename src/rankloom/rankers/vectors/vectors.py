@@ -100,6 +100,16 @@ class FittedVectors:
         options = {"own": numbers if of is None else None, "among": among, "ceilings": ceilings}
         return self._exact()._ranks(queries, depth, "queries", **options)
 
+    def entries(self, of: Self, rows: Numbers, floors: Float32s) -> tuple[Array, Array, Float32s] | None:
+        """Return which of these few items are above the floors of some items of another ranker: (row, item, score).
+
+        The scores are those of `rank_items`. None if that has to be asked.
+        """
+        if not np.array_equal(rows, np.arange(of.n_items)):
+            return None
+        found = self.space.below(of.space, -floors)
+        return None if found is None else (found[0], found[1], 0 - found[2])
+
     def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
         """Return the lists of some items as `rank` does: by the algorithm, with the same bits."""
         return self._ranks(self.space.subset(rows), depth, "queries", own=rows)
