@@ -227,8 +227,45 @@ def test_a_run_does_not_replace_a_table(query_runs, index, tmp_path):
     table = tmp_path / "docs.jsonl"
     table.write_text('{"text": "a cat"}\n')
     for command in (["fuse", *query_runs, "-o", table], ["search", index, *query_runs, "--run", table]):
-        assert sentence(run(*command)).endswith("is a table, not a run; write to another path, as docs.run.")
+        assert sentence(run(*command)).endswith("is not a run; write to another path, or remove it first.")
     assert table.read_text() == '{"text": "a cat"}\n'
+
+
+def test_only_a_file_of_the_kind_that_is_written_is_replaced(item_runs, index, tmp_path):
+    for name, content in [
+        ("slugs.md", "Slugs eat q0 4 x.5 plants."),
+        ("qrels", "q0 0 d1 1"),
+        ("a.npz", "q0 Q0 d1 1 2 a"),
+    ]:
+        note = tmp_path / name
+        note.write_text(content)
+        for command in (["fuse", *item_runs], ["search", index, *item_runs], ["correlate", *item_runs]):
+            assert f"{name} exists and is not a" in sentence(run(*command, "-o", note)), command
+        assert "is not a page" in sentence(run("report", tmp_path, tmp_path, "-o", note))
+        assert note.read_text() == content
+    for name, content in [
+        ("empty.run", ""),
+        ("old.run", "\nq0 Q0 d1 1 2.5 a\n"),
+        ("new.npz", None),
+        ("new.run.gz", None),
+    ]:
+        if content is not None:
+            (tmp_path / name).write_text(content)
+        for _ in range(2):
+            assert run("fuse", *item_runs, "--method", "rrf", "-o", tmp_path / name).exit_code == 0
+    for _ in range(2):
+        assert run("correlate", *item_runs, "-o", tmp_path / "heat.svg").exit_code == 0
+
+
+def test_ranks_are_not_written_among_documents_or_over_labels(tmp_path):
+    notes, data = tmp_path / "notes", tmp_path / "data"
+    for folder, name in ((notes, "a.txt"), (data, "labels.tsv")):
+        folder.mkdir()
+        (folder / name).write_text("a\tcat\n")
+    assert "would be overwritten" in sentence(run("rank", notes, "--ranker", "bm25", "-o", notes))
+    assert "labels.tsv would be overwritten" in sentence(run("rank", notes, "--ranker", "bm25", "-o", data))
+    for _ in range(2):
+        assert run("rank", notes, "--ranker", "bm25", "-o", tmp_path / "ranks").exit_code == 0
 
 
 def test_nothing_is_written_into_a_folder_that_is_an_input(query_runs, index, tmp_path):

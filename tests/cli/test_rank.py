@@ -55,6 +55,7 @@ def test_labels_of_an_earlier_collection_are_removed(tmp_path):
     rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]}), tmp_path / "x.run")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "labels.tsv").write_text("old\tcat\n")
+    (tmp_path / "out" / "file-old.npz").touch()
     ranker = f"file(path={tmp_path / 'x.run'})"
     done = run("rank", tmp_path / "pets.csv", "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
     assert done.exit_code == 0, done.output

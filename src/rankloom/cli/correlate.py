@@ -7,9 +7,8 @@ from typing import Annotated
 from rankloom.cli.app import Option, Plugin, app, echo, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
-from rankloom.cli.outputs import check_output, writes
+from rankloom.cli.outputs import check_file
 from rankloom.evaluation import correlations
-from rankloom.io import check_target
 from rankloom.io.atomic_file import atomic_write
 
 
@@ -32,9 +31,7 @@ def correlate(
     rankloom correlate a.run b.run c.run --correlation kendall -o heat.svg
     """
     if output is not None:
-        check_target(output)
-        check_output(output, runs)
-        writes(output)
+        check_file(output, "an SVG file", runs)
     names = run_names(runs)
     with progress_bars() as progress:
         matrix = correlations(reading.read(runs, progress), kind=kind, depth=depth)

@@ -7,7 +7,7 @@ from rankloom.aggregate import Method
 from rankloom.aggregate.methods import IndexMethod, QueryMethod, make_method
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
-from rankloom.cli.outputs import check_run_output
+from rankloom.cli.outputs import check_file
 from rankloom.errors import InputError
 from rankloom.registry import parse_value
 from rankloom.threads import Progress
@@ -82,7 +82,7 @@ def fuse(
 
     parsed = _parsed(options or [])
     chosen = None if method is None else _made(method, parsed, collection)
-    check_run_output(output, runs, collection, options)
+    check_file(output, "a run", runs, collection, options)
     _check_order(runs, collection or [])
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None

@@ -4,10 +4,12 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from rankloom.errors import InputError, RankloomError
-from rankloom.io import check_target
+from rankloom.io import check_target, format_of
+from rankloom.io.text_file import numbered_lines
 from rankloom.registry import Call
 
 #: A note of `writes` on an output of several files.
@@ -54,15 +56,37 @@ def check_output(output: Path, *inputs: object) -> None:
             raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
 
 
-def check_run_output(output: Path, *inputs: object) -> None:
-    """Check a file for a run, as `check_output` does: a table of documents or queries is not replaced by a run."""
-    from rankloom.datasets.table import is_table
-
+def check_file(output: Path, kind: str, *inputs: object) -> None:
+    """Check a file of one of `KINDS` to write, as `check_output` does; a file of another kind is not replaced."""
     check_target(output)
     check_output(output, *inputs)
-    if output.exists() and is_table(str(output)):
-        raise InputError(f"{output} exists and is a table, not a run; write to another path, as {output.stem}.run.")
+    check_kind(output, kind)
     writes(output)
+
+
+def check_kind(output: Path, kind: str) -> None:
+    """Raise InputError if there is a file of another kind, such as a document; an empty one may be replaced."""
+    if output.is_file() and output.stat().st_size and not KINDS[kind](output):
+        raise InputError(f"{output} exists and is not {kind}; write to another path, or remove it first.")
+
+
+def _is_run(path: Path) -> bool:
+    """Return True if a file starts like a run in the format of its name."""
+    if format_of(path) == "npz":
+        return _starts_with(b"PK", path)
+    with suppress(RankloomError, ValueError):
+        _, _, _, rank, score, _ = next(columns for _, line in numbered_lines(path) if (columns := line.split()))
+        return rank.isdigit() and float(score) == float(score)
+    return False
+
+
+def _starts_with(start: bytes, path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(start)) == start
+
+
+#: How to tell whether an existing file is of the kind that a command writes.
+KINDS = {"a run": _is_run, "an SVG file": partial(_starts_with, b"<svg"), "a page": partial(_starts_with, b"<!DOCTYPE")}
 
 
 def _paths(given: object) -> Iterator[Path]:

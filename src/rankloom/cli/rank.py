@@ -65,6 +65,7 @@ def rank(
     calls = {spelled: Call.parse(spelled) for spelled in dict.fromkeys(ranker)}
     names = _file_names(calls)
     _check_output(output)
+    check_output(output, source.path, collection)
     for name in (*(f"{stem}.npz" for stem in names.values()), "labels.tsv"):
         for file in (output / name, output / "queries" / name):
             check_output(file, queries, source.path, collection, ranker)
@@ -138,6 +139,8 @@ def _check_output(folder: Path) -> None:
         raise InputError(f"Cannot write to {folder}: {existing} is a file; give a folder.")
     if not os.access(existing, os.W_OK):
         raise InputError(f"Cannot write to {folder}: {existing} is not writable; give another folder.")
+    if (folder / "labels.tsv").exists() and not any(folder.glob("*.npz")):  # which this command writes before it
+        raise InputError(f"{folder / 'labels.tsv'} would be overwritten; give a folder for lists only.")
 
 
 def _check_labels(collection: "Collection") -> None:

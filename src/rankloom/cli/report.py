@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rankloom.cli.app import Argument, Option, Plugin, app, echo
-from rankloom.cli.outputs import INCOMPLETE, check_output, writes
+from rankloom.cli.outputs import INCOMPLETE, check_kind, check_output, writes
 from rankloom.errors import InputError
 from rankloom.io.atomic_file import resolved
 
@@ -70,6 +70,7 @@ def _report_all(folders: list[Path], output: Path, measure: str | None, publishe
     if any(resolved(output) == resolved(folder / PAGE) for folder in given):
         raise InputError(f"{output} is the report of a single experiment; choose another file with -o.")
     check_output(output, published)
+    check_kind(output, "a page")
     for path in (output, files_folder(output)):
         writes(path, INCOMPLETE)
     report = Report.read(given, measure)

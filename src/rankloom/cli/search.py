@@ -11,7 +11,7 @@ import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
-from rankloom.cli.outputs import check_run_output
+from rankloom.cli.outputs import check_file
 from rankloom.errors import InputError, brief
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.index import FusionIndex
@@ -143,7 +143,7 @@ def search(
     rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
     if output is not None:
-        check_run_output(output, path, query, wanted.image, wanted.queries)
+        check_file(output, "a run", path, query, wanted.image, wanted.queries)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         options = {"k": k, "offset": offset, "method": method, "rankers": ranker}
