@@ -46,6 +46,7 @@ def shop(tmp_path_factory):
         (["on=yes"], "a"),
         (["day<2024-05-02"], "a"),
         (["zip=0123"], "a"),
+        (['zip>="0"', 'zip<"1"'], "a"),
         (['{"or": [{"zip": "0123"}, {"year": {"exists": false}}]}'], "ac"),
     ],
     ids=str,
@@ -62,6 +63,9 @@ def test_where_on_the_command_line(shop, conditions, expected):
         ("yaer>1", "Did you mean 'year'"),
         ("year=old", "The field 'year' is a number; got 'old' (text)"),
         ("{", "starts like JSON"),
+        ("zip>=100", "The field 'zip' is text, but 100 is a number."),
+        ("tags < 1", "quote the value to compare it as text: 'tags<\"1\"'."),
+        ("not year exists", "use !=, 'FIELD exists no' or JSON"),
     ],
 )
 def test_wrong_conditions_are_errors(shop, condition, message):

@@ -294,7 +294,7 @@ def test_a_field_without_values_takes_any_type():
 CSV = """id,text,year,price,day,zip,big,mixed
 1,cat,1961,1.50,2024-05-01,01234,12345678901234567890,1
 2,cat,,2,,1234,1,x
-3,dog,1963,-3e2,2024-05-02T10:00:00Z,7,2,3
+3,dog,1963,-3e2,2024-05-02T10:00:00Z,7,2,y
 """
 
 
@@ -312,6 +312,15 @@ def test_columns_of_a_table_are_typed_where_all_cells_are(tmp_path):
     path.write_text("id,text,year\n5,cat,soon\n")
     with pytest.raises(InputError, match="'year' of document '5' is text, but a number in others; got 'soon'"):
         searcher.add(path)
+
+
+def test_a_column_of_mostly_numbers_warns_that_it_is_text(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text("id,text,price\n1,cat,9\n2,cat,15\n3,cat,100\n4,cat,n/a\n")
+    expected = r"The field 'price' is compared as text: 3 of 4 values are numbers, but .*shop\.csv:5 has 'n/a'"
+    with pytest.warns(rl.RankloomWarning, match=expected):
+        assert rl.Searcher.build(path, ["bm25"]).fields["price"] == "text"
+    rl.Searcher.build(path, ["bm25"], text_fields="price")  # without a warning
 
 
 def test_timestamps_of_frames_are_dates():

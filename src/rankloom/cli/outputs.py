@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,11 @@ def _starts_with(start: bytes, path: Path) -> bool:
 
 
 #: How to tell whether an existing file is of the kind that a command writes.
-KINDS = {"a run": _is_run, "an SVG file": partial(_starts_with, b"<svg"), "a page": partial(_starts_with, b"<!DOCTYPE")}
+KINDS: dict[str, Callable[[Path], bool]] = {
+    "a run": _is_run,
+    "an SVG file": partial(_starts_with, b"<svg"),
+    "a page": partial(_starts_with, b"<!DOCTYPE"),
+}
 
 
 def _paths(given: object) -> Iterator[Path]:

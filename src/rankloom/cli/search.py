@@ -212,6 +212,9 @@ def parse_where(conditions: Sequence[str], types: Mapping[str, str]) -> "Conditi
 
 def _condition(text: str, types: Mapping[str, str]) -> object:
     """Return one condition as a mapping."""
+    from rankloom.searcher.field_types import number
+    from rankloom.searcher.where import RANGES
+
     if text.lstrip().startswith("{"):
         try:
             return parse_json(text)
@@ -225,7 +228,14 @@ def _condition(text: str, types: Mapping[str, str]) -> object:
         )
     field, symbol, value, values, exists = found.groups()
     kind = types.get(field, "text").split()[-1]
+    if field.startswith("not ") and field not in types:
+        raise InputError(f"{brief(text)} is not a condition: use !=, 'FIELD exists no' or JSON with \"not\".")
     if symbol:
+        if field in types and SYMBOLS[symbol] in RANGES and kind == "text" and number(value) is not None:
+            raise InputError(
+                f"The field {field!r} is text, but {value.strip()} is a number. Build again with numbers alone in this "
+                f"field, or quote the value to compare it as text: '{field}{symbol}\"{value.strip()}\"'."
+            )
         return {field: {SYMBOLS[symbol]: _typed(value, kind)}}
     return {
         field: {"exists": exists != "no"} if values is None else {"in": [_typed(one, kind) for one in split(values)]}

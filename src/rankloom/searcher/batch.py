@@ -109,7 +109,7 @@ def batch_of(
         places = [f"{documents}:{line}" for line, _ in table]
         rows = [row for _, row in table]
         if not is_json(str(documents)):
-            rows = list(typed_rows(rows, types or {}, {"id", *fields, *text_fields}))
+            rows = list(typed_rows(rows, places, types or {}, {"id", *fields, *text_fields}))
         return _of_rows(rows, places, fields, next_number or 1, used)  # from 1, as in `table`
     if isinstance(documents, str | Path):
         documents = open_collection(str(documents), **options)

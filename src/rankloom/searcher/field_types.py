@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloom.errors import InputError, brief
+from rankloom.errors import InputError, RankloomWarning, brief
 
 #: What messages call a value of each kind. A field is "nothing" until it has a value; "object" is nested data.
 NOUNS = {
@@ -159,19 +160,36 @@ def number(text: str) -> int | float | None:
     return value if abs(value) < (MAX_WHOLE if isinstance(value, int) else float("inf")) else None
 
 
-def typed_rows(rows: Iterable[Mapping[str, Any]], types: Types, kept: Collection[str]) -> list[dict[str, Any]]:
+def _warn_mixed(name: str, n_numbers: int, n_values: int, odd: str) -> None:
+    """Warn that a column of mostly numbers is text."""
+    warnings.warn(
+        f"The field {name!r} is compared as text: {n_numbers} of {n_values} values are numbers, but {odd}. Leave such "
+        f"cells empty to compare numbers, or keep it as text: text_fields=[{name!r}] or --text-field {name}.",
+        RankloomWarning,
+        stacklevel=2,
+    )
+
+
+def typed_rows(
+    rows: Iterable[Mapping[str, Any]], places: Sequence[str], types: Types, kept: Collection[str]
+) -> list[dict[str, Any]]:
     """Return the rows of a table that has texts only, with numbers in columns of numbers.
 
     Such a column has no other cells, or it is one of numbers in `types`. Empty cells are null, except among texts.
-    Columns in `kept` stay text.
+    Columns in `kept` stay text. `places` say in warnings where each row is from.
     """
     typed = [dict(row) for row in rows]
     for name in dict.fromkeys(name for row in typed for name in row if name not in kept):
         kind = types.get(name, NOTHING).kind
         if kind == "nothing":
             cells = [row[name] for row in typed if row.get(name)]
-            numbers = all(number(cell) is not None for cell in cells)
-            kind = "number" if numbers else "text" if None in map(instant, cells) else "date"
+            numbers = [number(cell) is not None for cell in cells]
+            kind = "number" if all(numbers) else "text" if None in map(instant, cells) else "date"
+            odd = next((n for n, row in enumerate(typed) if row.get(name) and number(row[name]) is None), None)
+            if (
+                2 * sum(numbers) > len(numbers) and odd is not None and not typed[odd][name].isdigit()
+            ):  # 01234 is a code
+                _warn_mixed(name, sum(numbers), len(numbers), f"{places[odd]} has {brief(typed[odd][name])}")
         if kind in ("number", "date"):
             for row in typed:
                 cell = row.get(name) or None
