@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TEST_READY := $(VENV)/.ready-test
 DEV_READY := $(VENV)/.ready-dev
+LIBRARY := src/rankloom/_kernels/library.abi3.so
+KERNELS := $(shell find src/rankloom/_kernels build_kernels -name '*.py' -o -name '*.txt' -o -name '*.c')
 # uv needs a third of the time of pip; without the bytecode, warnings of compiling packages would fail tests.
 # To use pip: make INSTALL='.venv/bin/python -m pip install'
 INSTALL ?= $(BIN)/python -m uv pip install --compile-bytecode
@@ -35,11 +37,17 @@ $(TEST_READY): pyproject.toml
 	$(INSTALL) --quiet --editable '.[test]'
 	@touch $@
 
-$(DEV_READY): $(TEST_READY)
+# Compiled while the package is installed, and again after its sources have changed.
+$(LIBRARY): $(KERNELS) | $(TEST_READY)
+	@echo "Compiling the kernels; this takes half a minute of two cores."
+	$(BIN)/python build_kernels/compile.py
+	@touch $@
+
+$(DEV_READY): $(TEST_READY) $(LIBRARY)
 	$(INSTALL) --quiet --editable '.[dev]'
 	@touch $@
 
-$(PLAIN)/.ready: $(TEST_READY)
+$(PLAIN)/.ready: $(LIBRARY)
 	$(PYTHON) -m venv --clear $(PLAIN)
 	$(BIN)/python -m uv pip install --python $(PLAIN)/bin/python --quiet --editable . pytest
 	@touch $@
@@ -50,10 +58,10 @@ kernels: $(TEST_READY) ## After a change of src/rankloom/_kernels: record what i
 	LC_ALL=C sort -u $(VENV)/signatures -o src/rankloom/_kernels/signatures.txt
 	$(BIN)/python build_kernels/compile.py
 
-demo: $(TEST_READY) ## Rank the emoji, print a table of methods and serve the page
+demo: $(LIBRARY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
-test: $(TEST_READY) ## Run the tests and the doctests, without the long ones
+test: $(LIBRARY) ## Run the tests and the doctests, without the long ones
 	$(PYTEST) -rs -m 'not long and not exhaustive'
 
 long: $(DEV_READY) # the tests marked long
@@ -68,7 +76,7 @@ plain: $(TEST_READY) # kernels must give the same results when they are interpre
 plain-install: $(PLAIN)/.ready # the main job must need no extra; tests/conftest.py, which does, is left out
 	$(PLAIN)/bin/python -m pytest --quiet --confcutdir tests/cli $(PLAIN_TESTS)
 
-fuzz: $(TEST_READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
+fuzz: $(LIBRARY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
 	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(PYTEST) tests/fuzz
 	RANKLOOM_KERNELS=jit NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
 	  $(PYTEST) tests/fuzz
