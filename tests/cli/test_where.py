@@ -74,8 +74,10 @@ def test_wrong_conditions_are_errors(shop, condition, message):
 
 def test_build_says_which_fields_have_which_type(tmp_path):
     (tmp_path / "shop.csv").write_text("id,text,year,code\n1,coat,1961,7\n2,coat,1962,8\n")
-    done = run("build", tmp_path / "shop.csv", "--ranker", "bm25", "--text-field", "code", "-o", tmp_path / "s.loom")
-    assert "--where compares year as number; --text-field keeps a field as text." in done.stderr
+    done = run(
+        "build", tmp_path / "shop.csv", "--ranker", "bm25", "--filter-as-text", "code", "-o", tmp_path / "s.loom"
+    )
+    assert "--where compares year as number; --filter-as-text keeps a field as text." in done.stderr
     assert hits(tmp_path / "s.loom", "code=7", "year<1962") == ["1"]
 
 

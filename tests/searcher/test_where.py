@@ -278,16 +278,16 @@ def test_a_second_type_is_an_error_that_names_document_and_field(first, second, 
     assert message in str(caught.value)
     assert str(caught.value).startswith("Nothing was added.")
     assert len(searcher) == 1
-    kept = rl.Searcher.build([before, after], ["bm25"], text_fields="f")
-    assert kept.fields["f"] in ("text", "list of text")
+    kept = rl.Searcher.build([before, after], ["bm25"], filter_as_text="f")
+    assert kept.field_types["f"] in ("text", "list of text")
 
 
 def test_a_field_without_values_takes_any_type():
     searcher = rl.Searcher.build([{"id": "a", "text": "cat", "f": None}], ["bm25"])
-    assert searcher.fields == {"id": "text", "text": "text", "f": "nothing"}
+    assert searcher.field_types == {"id": "text", "text": "text", "f": "nothing"}
     assert len(searcher.search("cat", where={"f": 3})) == 0
     searcher.add([{"id": "b", "text": "cat", "f": [3]}])
-    assert searcher.fields["f"] == "list of number"
+    assert searcher.field_types["f"] == "list of number"
     assert [hit.id for hit in searcher.search("cat", where={"f": 3})] == ["b"]
 
 
@@ -301,9 +301,9 @@ CSV = """id,text,year,price,day,zip,big,mixed
 def test_columns_of_a_table_are_typed_where_all_cells_are(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text(CSV)
-    searcher = rl.Searcher.build(path, ["bm25"], text_fields=["price"])
+    searcher = rl.Searcher.build(path, ["bm25"], filter_as_text=["price"])
     types = {"id": "text", "text": "text", "year": "number", "price": "text", "day": "date"}
-    assert searcher.fields == {**types, "zip": "text", "big": "text", "mixed": "text"}
+    assert searcher.field_types == {**types, "zip": "text", "big": "text", "mixed": "text"}
     assert [one["year"] for one in searcher.documents] == [1961, None, 1963]
     assert [hit.id for hit in searcher.search("cat", where={"year": {"gte": 1961}})] == ["1"]
     path.write_text("id,text,year,zip,day\n4,cat, 1964,5,\n")
@@ -320,7 +320,7 @@ def test_a_column_of_mostly_numbers_warns_that_it_is_text(tmp_path):
     expected = r"The field 'price' is compared as text: 3 of 4 values are numbers, but .*shop\.csv:5 has 'n/a'"
     with pytest.warns(rl.RankloomWarning, match=expected):
         assert rl.Searcher.build(path, ["bm25"]).fields["price"] == "text"
-    rl.Searcher.build(path, ["bm25"], text_fields="price")  # without a warning
+    rl.Searcher.build(path, ["bm25"], filter_as_text="price")  # without a warning
 
 
 def test_timestamps_of_frames_are_dates():
@@ -330,7 +330,7 @@ def test_timestamps_of_frames_are_dates():
     )
     frame = pandas.DataFrame({"id": list("abc"), "text": "cat", "at": moments, "n": [1, None, 2.5]})
     searcher = rl.Searcher.build(frame, ["bm25"])
-    assert (searcher.fields["at"], searcher.fields["n"]) == ("date", "number")
+    assert (searcher.field_types["at"], searcher.field_types["n"]) == ("date", "number")
     for moment in (
         moments[0],
         moments[0].floor("us").to_pydatetime(),

@@ -259,7 +259,7 @@ def test_schema_has_the_language_of_where(api, texts):
     operators = where["additionalProperties"]["anyOf"][-1]
     assert set(operators["properties"]) == set(OPERATORS)
     assert set(where["properties"]) == {"not", "or"}
-    assert api.get("/version").json()["fields"] == texts.fields
+    assert api.get("/version").json()["fields"] == texts.field_types
 
 
 def test_schema_describes_every_key(api):

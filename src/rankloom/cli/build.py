@@ -33,7 +33,7 @@ def build(
             "text."
         ),
     ] = None,
-    text_field: Annotated[
+    filter_as_text: Annotated[
         list[str] | None,
         cli.Option(
             help="A field that --where compares as text, even if all its values are numbers or dates. Repeatable."
@@ -74,7 +74,7 @@ def build(
             documents if source.path is None else source.read(documents),
             **settings,
             text=text or TEXT_FIELDS,
-            text_fields=text_field or (),
+            filter_as_text=filter_as_text or (),
             cache=caching.open(),
             strict=source.strict,
             encoding=source.encoding if source.path is None else None,
@@ -86,9 +86,9 @@ def build(
     built = cli.counted(len(searcher), "document")
     cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)
     guessed = ("date",) if is_json(documents) else ("number", "date")
-    fields = [f"{name} as {type}" for name, type in searcher.fields.items() if type.split()[-1] in guessed]
+    fields = [f"{name} as {type}" for name, type in searcher.field_types.items() if type.split()[-1] in guessed]
     if fields:
-        cli.echo(f"--where compares {', '.join(fields)}; --text-field keeps a field as text.", err=True)
+        cli.echo(f"--where compares {', '.join(fields)}; --filter-as-text keeps a field as text.", err=True)
     for item, reason in searcher.skipped.items():
         cli.echo(f"Skipped {item}: {reason}", err=True)
 

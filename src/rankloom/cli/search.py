@@ -56,7 +56,7 @@ class QueryOptions:
             progress("Opening", 0, 1)
             searcher = Searcher.open(path)
             progress("Opening", 1, 1)
-            options["where"] = parse_where(where, searcher.fields)
+            options["where"] = parse_where(where, searcher.field_types)
             if self.queries is not None:
                 texts, _ = cli.read_queries(self.queries, self.encoding)
                 return dict(zip(texts, searcher.search(list(texts.values()), ids=list(texts), **options), strict=True))

@@ -18,7 +18,7 @@ from rankloom.experiment.results import Values
 from rankloom.experiment.spec import Experiment, digest
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.text_file import as_path, opened
-from rankloom.rankers import RANKERS, Lists, Ranker, rank_collection
+from rankloom.rankers import RANKERS, RankedLists, Ranker, rank_collection
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranking import MadeRanker, made_ranker
 from rankloom.ranks import Ranks
@@ -31,7 +31,7 @@ class Inputs:
 
     experiment: Experiment
     collection: Collection
-    lists: Mapping[str, Lists]  #: by ranker name, in the order of the specification
+    lists: Mapping[str, RankedLists]  #: by ranker name, in the order of the specification
     digests: Mapping[str, str]  #: of these lists
     truth: str  #: a digest of the labels or judgments in their order, which is the order of per-query values
     skipped: Mapping[str, str]  #: ids of the items that could not be read, and why
@@ -178,7 +178,7 @@ def _resolve(base: Path, value: object) -> object:
     return str(base / Path(path).expanduser())
 
 
-def _digest(lists: Lists) -> str:
+def _digest(lists: RankedLists) -> str:
     both = [ranks for ranks in (lists.queries, lists.items) if ranks is not None]
     arrays = [array for ranks in both for array in (ranks.items, ranks.scores) if array is not None]
     ids = [digest(list(ids or ())) for ranks in both for ids in (ranks.item_ids, ranks.query_ids)]

@@ -170,7 +170,7 @@ class CollectionIndex(Generic[R]):
             All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
             compares the lists of the whole collection.
         """
-        lists, target, option = on_disk.Lists.of(paths), as_path(folder), None if overwrite else "overwrite=True"
+        lists, target, option = on_disk.ListFiles.of(paths), as_path(folder), None if overwrite else "overwrite=True"
         check_absent(target, cls.KIND, option)
         options = on_disk.with_defaults(cls.build, options)  # type: ignore[attr-defined]
         keep_scores = options.pop("keep_scores")

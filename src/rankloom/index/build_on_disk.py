@@ -26,7 +26,7 @@ MAX_PARTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ListFiles:
     """The tables of several rankers: their names, files, number of items and depths."""
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class Lists:
     depths: tuple[int, ...]
 
     @classmethod
-    def of(cls, paths: Tables) -> Lists:
+    def of(cls, paths: Tables) -> ListFiles:
         """Return the tables at these paths; raise InputError unless they have a row for each item."""
         if isinstance(paths, str | Path) or not isinstance(paths, Sequence | Mapping) or not len(paths):
             raise InputError(f"Give the path of a table of lists for each ranker; got {brief(paths)}.")
@@ -99,7 +99,7 @@ def with_defaults(build: Callable[..., object], chosen: Mapping[str, object]) ->
     return options | dict(chosen)
 
 
-def specification(kind: str, rows: RowKind[R], lists: Lists, size: int, keep_scores: bool) -> Plain:
+def specification(kind: str, rows: RowKind[R], lists: ListFiles, size: int, keep_scores: bool) -> Plain:
     """Return what a build depends on, as plain data."""
     return {
         "kind": kind,

@@ -14,7 +14,7 @@ from rankloom.rankers.ranker import (
     is_updatable,
     register_ranker,
 )
-from rankloom.rankers.ranking import Lists, Ranking, rank_collection
+from rankloom.rankers.ranking import RankedLists, Ranking, rank_collection
 from rankloom.rankers.text.bag_of_words import BM25, Okapi
 from rankloom.rankers.text.embeddings import embed_minilm, embed_static
 from rankloom.rankers.text.term_model import TermRanker
@@ -33,10 +33,10 @@ __all__ = [
     "FittedVectors",
     "GnfMCS",
     "GnfWGU",
-    "Lists",
     "Matrix",
     "Okapi",
     "RankFile",
+    "RankedLists",
     "Ranker",
     "Ranking",
     "TermRanker",

@@ -38,7 +38,7 @@ FORMAT = b"ranks 3"  # of cached lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class RankedLists:
     """The lists of one ranker: of the queries, and of the items if it can rank those."""
 
     queries: Ranks  #: a row for each query, with ids; without external queries, every item is a query
@@ -46,6 +46,7 @@ class Lists:
     seconds: float = 0.0  #: computing time, even if the lists came from the cache
     ranker: Ranker | None = None
     fit: Callable[[], Fitted] | None = None  #: returns the ranker fitted to the collection, at most once
+    spelling: str | None = None  #: of the ranker; None if it was given as an object
 
     @property
     def comparable(self) -> bool:
@@ -58,7 +59,7 @@ class Ranking:
     """A collection and its lists by several rankers."""
 
     collection: Collection  #: without unreadable items
-    lists: Mapping[str, Lists]  #: by the name of the ranker
+    lists: Mapping[str, RankedLists]  #: by the name of the ranker
     skipped: Mapping[str, str] = field(default_factory=dict)  #: why items could not be read, by id
 
     def summary(self) -> str:
@@ -188,10 +189,11 @@ class RankingJob:
         except InputError:  # unreadable items, which the ranker will report, or objects without a digest
             return None
 
-    def lists(self, ranker: Ranker, call: Call | None, digest: _PartDigest | None) -> Lists:
+    def lists(self, ranker: Ranker, call: Call | None, digest: _PartDigest | None) -> RankedLists:
         """Return the lists of one ranker, which is fitted only if some are not in the cache."""
         ids, external = self.collection.ids, self.collection.queries
         fitted = lru_cache(lambda: ranker.fit(self.items(ranker.part), cache=self.cache))
+        made = ranker, fitted, None if call is None else str(call)
         key = _key(ranker, call, None if digest is None else digest.content, self.depth)
 
         def unchanged() -> bool:
@@ -204,14 +206,14 @@ class RankingJob:
             own, seconds = self._cached(key, "items", lambda: self._own_lists(fitted()), unchanged, shape)
             own = with_ids(own, ids, own.query_ids or ids, "collection")
         if external is None:
-            return Lists(cast(Ranks, own), own, seconds, ranker, fitted)
+            return RankedLists(cast(Ranks, own), own, seconds, *made)
 
         def rank_queries() -> Ranks:
             return fitted().rank(queries=self.queries(ranker.part), depth=self.depth)
 
         shape = len(external.ids), len(ids)
         ranks, more = self._cached(key, "queries", rank_queries, unchanged, shape)
-        return Lists(with_ids(ranks, ids, external.ids, "queries"), own, seconds + more, ranker, fitted)
+        return RankedLists(with_ids(ranks, ids, external.ids, "queries"), own, seconds + more, *made)
 
     def _own_lists(self, fitted: Fitted) -> Ranks:
         if self.client is not None and is_ranked_by_parts(fitted):

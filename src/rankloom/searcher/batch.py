@@ -40,14 +40,14 @@ class Batch:
     ids: Ids
     rows: list[Row]  #: the documents as given, with images and vectors
     documents: list[Document]  #: the same as plain data, each with an "id"
-    fields: tuple[str, ...]  #: those that make up the part ``texts``
+    text_fields: tuple[str, ...]  #: those that make up the part ``texts``
     parts: Mapping[str, Any]  #: of a collection, which need not be in the documents
 
     @cached_property
     def kinds(self) -> set[str]:
         """Which of texts and images the documents have."""
         found = {part for part in ("texts", "images") if part in self.parts}
-        if any(isinstance(document.get(field), str) for document in self.documents for field in self.fields):
+        if any(isinstance(document.get(field), str) for document in self.documents for field in self.text_fields):
             found.add("texts")
         if self.rows and all(row.get(IMAGE_FIELD) is not None for row in self.rows):
             found.add("images")
@@ -72,7 +72,7 @@ class Batch:
         if part in self.parts:
             return self.parts[part]
         if part == "texts":
-            return [text_of(document, self.fields) for document in self.documents]
+            return [text_of(document, self.text_fields) for document in self.documents]
         if part == "images":
             return [row[IMAGE_FIELD] for row in self.rows]
         return _matrix(part, [row.get(part) for row in self.rows])
@@ -91,17 +91,17 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
 
 def batch_of(
     documents: Any,
-    fields: Sequence[str] = TEXT_FIELDS,
+    text_fields: Sequence[str] = TEXT_FIELDS,
     next_number: int = 0,
     used: Iterable[str] = (),
     encoding: str | None = None,
-    text_fields: Iterable[str] = (),
+    filter_as_text: Iterable[str] = (),
     types: Types | None = None,
 ) -> Batch:
     """Return anything that `Searcher.build` accepts as a batch.
 
     Documents without an id get numbers from `next_number` on, except for ids that are `used`. Fields have the `types`
-    of the documents that they will be added to; in files without types, `text_fields` stay text.
+    of the documents that they will be added to; in files without types, `filter_as_text` stay text.
     """
     options = {} if encoding is None else {"encoding": encoding}
     if isinstance(documents, str | Path) and is_table(str(documents)):
@@ -109,8 +109,8 @@ def batch_of(
         places = [f"{documents}:{line}" for line, _ in table]
         rows = [row for _, row in table]
         if not is_json(str(documents)):
-            rows = list(typed_rows(rows, places, types or {}, {"id", *fields, *text_fields}))
-        return _of_rows(rows, places, fields, next_number or 1, used)  # from 1, as in `table`
+            rows = list(typed_rows(rows, places, types or {}, {"id", *text_fields, *filter_as_text}))
+        return _of_rows(rows, places, text_fields, next_number or 1, used)  # from 1, as in `table`
     if isinstance(documents, str | Path):
         documents = open_collection(str(documents), **options)
     elif options:
@@ -118,11 +118,11 @@ def batch_of(
     if isinstance(documents, Collection):
         return _of_collection(documents)
     rows = _rows(documents)
-    return _of_rows(rows, [f"document {number}" for number in range(len(rows))], fields, next_number, used)
+    return _of_rows(rows, [f"document {number}" for number in range(len(rows))], text_fields, next_number, used)
 
 
 def _of_rows(
-    rows: list[Row], places: Sequence[str], fields: Sequence[str], next_number: int, used: Iterable[str]
+    rows: list[Row], places: Sequence[str], text_fields: Sequence[str], next_number: int, used: Iterable[str]
 ) -> Batch:
     """Return documents from mappings; `places` say in errors where each one is from."""
     given = [_id(row.get("id"), place) for place, row in zip(places, rows, strict=True)]
@@ -137,11 +137,11 @@ def _of_rows(
         {"id": id, **_plain({name: row[name] for name in row if name != "id"}, place)}
         for id, row, place in zip(ids, rows, places, strict=True)
     ]
-    batch = Batch("documents", ids, rows, known, tuple(fields), {})
+    batch = Batch("documents", ids, rows, known, tuple(text_fields), {})
     if len(rows) and not batch.kinds and not any(_is_vector(value) for value in rows[0].values()):
         raise InputError(
-            f"The documents have no text: none has a field {' or '.join(map(repr, fields))}, but the first one has "
-            f"{', '.join(batch.documents[0])}. Name the fields that are text, as in text=['name'] or --text name."
+            f"The documents have no text: none has a field {' or '.join(map(repr, text_fields))}, but the first one "
+            f"has {', '.join(batch.documents[0])}. Name the fields that are text, as in text=['name'] or --text name."
         )
     return batch
 

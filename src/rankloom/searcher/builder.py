@@ -11,7 +11,7 @@ import numpy as np
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, brief, is_function
 from rankloom.rankers.ranker import Ranker
-from rankloom.rankers.ranking import Lists, MadeRanker, Ranking, made_ranker, rankers_by_name
+from rankloom.rankers.ranking import MadeRanker, RankedLists, Ranking, made_ranker, rankers_by_name
 from rankloom.rankers.text.embeddings import has_static
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ids, Ranks
@@ -64,24 +64,22 @@ def _made(name: str, given: RankerLike, kinds: set[str]) -> MadeRanker:
     return MadeRanker(EncoderRanker(name, given, part="texts" if "texts" in kinds else "images"))
 
 
-def first_state(documents: Documents, ranking: Ranking, made: Mapping[str, MadeRanker], settings: Settings) -> State:
+def first_state(documents: Documents, ranking: Ranking, settings: Settings) -> State:
     """Return the state of a new searcher: documents, fitted rankers and lists."""
     models, lists = {}, {}
     for name, ranked in ranking.lists.items():
         if ranked.items is None or ranked.fit is None or ranked.ranker is None:
             raise InputError(f"The ranker {name!r} has no lists of the items themselves, which a search needs.")
-        call = made[name].call
-        spelling = None if call is None else str(call)
-        probes = _probes(ranked, spelling, ranking.collection)
-        models[name] = Model(name, ranked.ranker, ranked.fit(), spelling, probes)
+        probes = _probes(ranked, ranking.collection)
+        models[name] = Model(name, ranked.ranker, ranked.fit(), ranked.spelling, probes)
         own = _over(ranked.items, ranking.collection.ids)
         lists[name] = Ranks.trusted(np.ascontiguousarray(own.items), own.scores, len(documents), kind="collection")
     return State.of_documents(documents, models, lists, settings)
 
 
-def _probes(lists: Lists, spelling: str | None, collection: Collection) -> Probes | None:
+def _probes(lists: RankedLists, collection: Collection) -> Probes | None:
     """Return probes of an encoder that was given as a function."""
-    if spelling is not None or not isinstance(lists.ranker, EncoderRanker) or lists.fit is None:
+    if lists.spelling is not None or not isinstance(lists.ranker, EncoderRanker) or lists.fit is None:
         return None
     fitted: Any = lists.fit()
     items: Any = collection.part(lists.ranker.part)

@@ -31,7 +31,7 @@ class Part:
     stored: Mapping[str, Array] | None = None  #: its arrays, if it was restored from them
 
     @classmethod
-    def of(cls, documents: Sequence[Document], types: Types, text_fields: frozenset[str]) -> Part:
+    def of(cls, documents: Sequence[Document], types: Types, filter_as_text: frozenset[str]) -> Part:
         """Return the columns of documents; `types` are those that fields have in other documents."""
         rows: dict[str, list[int]] = {}
         values: dict[str, list[Any]] = {}
@@ -42,7 +42,7 @@ class Part:
         columns = {}
         for name, given in values.items():
             known = types.get(name, NOTHING)
-            if name in text_fields:
+            if name in filter_as_text:
                 type = FieldType("text", known.is_list or any(isinstance(value, list) for value in given))
                 given = [None if value is None else list(map(as_text, elements(value))) for value in given]
             else:
@@ -160,13 +160,13 @@ class Columns:
     """
 
     parts: tuple[Part, ...]
-    text_fields: frozenset[str]  #: which are text whatever they hold
+    filter_as_text: frozenset[str]  #: which are text whatever they hold
     kept: NDArray[np.intp] | None = None  #: rows of documents that were not deleted; None for all
 
     @classmethod
-    def of(cls, documents: Sequence[Document], text_fields: Iterable[str] = ()) -> Columns:
+    def of(cls, documents: Sequence[Document], filter_as_text: Iterable[str] = ()) -> Columns:
         """Return the columns of documents; raise InputError for a field of two types."""
-        return cls((), frozenset(text_fields)).appended(documents)
+        return cls((), frozenset(filter_as_text)).appended(documents)
 
     @property
     def types(self) -> Types:
@@ -175,25 +175,25 @@ class Columns:
 
     def appended(self, documents: Sequence[Document]) -> Columns:
         """Return the columns of these documents and of more after them, whose fields must have the same types."""
-        parts = [*self.parts, Part.of(documents, self.types, self.text_fields)]
+        parts = [*self.parts, Part.of(documents, self.types, self.filter_as_text)]
         kept = self.kept
         if kept is not None:
             kept = np.concatenate([kept, np.arange(len(documents)) + self.n_rows])
         while len(parts) > 1 and parts[-2].n <= 2 * parts[-1].n:  # so that there are few parts
             last = parts.pop()
             parts[-1] = parts[-1].joined(last)
-        return Columns(tuple(parts), self.text_fields, kept)
+        return Columns(tuple(parts), self.filter_as_text, kept)
 
     def subset(self, numbers: NDArray[np.intp]) -> Columns:
         """Return the columns of some documents, by ascending number."""
         kept = numbers if self.kept is None else self.kept[numbers]
         if len(kept) >= MIN_KEPT * self.n_rows:
-            return Columns(self.parts, self.text_fields, kept)
+            return Columns(self.parts, self.filter_as_text, kept)
         cuts = np.searchsorted(kept, list(accumulate((part.n for part in self.parts), initial=0)))
         starts = accumulate((part.n for part in self.parts), initial=0)
         pairs = zip(self.parts, starts, cuts[:-1], cuts[1:], strict=False)
         parts = [part.subset(kept[low:high] - start) for part, start, low, high in pairs]
-        return Columns(tuple(parts), self.text_fields)
+        return Columns(tuple(parts), self.filter_as_text)
 
     def mask(self, condition: Condition) -> Mask:
         """Return which documents satisfy a checked condition."""
@@ -212,7 +212,7 @@ class Columns:
         """Return the arrays that `restored` makes the columns from: the same objects for a part that did not change."""
         parts = enumerate(self.parts)
         arrays = {f"columns{at}_{name}": array for at, part in parts for name, array in part.arrays.items()}
-        arrays["column_text_fields"] = _packed_json(sorted(self.text_fields))
+        arrays["column_text_fields"] = _packed_json(sorted(self.filter_as_text))
         if self.kept is not None:
             arrays["column_kept"] = np.packbits(np.isin(np.arange(self.n_rows), self.kept))
         return arrays
@@ -231,7 +231,7 @@ class Columns:
         kept = _checked_array(arrays, "column_kept", np.uint8)
         _require(len(kept) == -(-columns.n_rows // 8), "sizes")
         rows = np.flatnonzero(np.unpackbits(kept, count=columns.n_rows))
-        return Columns(columns.parts, columns.text_fields, rows)
+        return Columns(columns.parts, columns.filter_as_text, rows)
 
 
 ARRAYS: dict[str, type[np.generic]] = {

@@ -93,9 +93,9 @@ class Documents(Sequence[Document]):
         self._starts = list(accumulate(map(len, segments), initial=0))
 
     @classmethod
-    def of(cls, documents: Sequence[Document], text_fields: Iterable[str] = ()) -> Documents:
-        """Return the documents, whose fields must be plain data; `text_fields` are filtered as text."""
-        return cls(Ids(_ids(documents)), [Segment.of(documents)], Columns.of(documents, text_fields))
+    def of(cls, documents: Sequence[Document], filter_as_text: Iterable[str] = ()) -> Documents:
+        """Return the documents, whose fields must be plain data; fields in `filter_as_text` are filtered as text."""
+        return cls(Ids(_ids(documents)), [Segment.of(documents)], Columns.of(documents, filter_as_text))
 
     @overload
     def __getitem__(self, number: int) -> Document: ...

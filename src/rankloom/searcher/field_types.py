@@ -119,7 +119,7 @@ def _second_type(name: str, owner: Mapping[str, Any], value: object, own: FieldT
     before = "" if found == NOTHING else f", but {found.noun} in others"
     return InputError(
         f"The field {name!r} of document {owner.get('id')!r} is {own.noun}{before}; got {brief(value)}. Give it one "
-        f"type in all documents, or build with it as text: text_fields=[{name!r}] or --text-field {name}."
+        f"type in all documents, or build with it as text: filter_as_text=[{name!r}] or --filter-as-text {name}."
     )
 
 
@@ -164,7 +164,7 @@ def _warn_mixed(name: str, n_numbers: int, n_values: int, odd: str) -> None:
     """Warn that a column of mostly numbers is text."""
     warnings.warn(
         f"The field {name!r} is compared as text: {n_numbers} of {n_values} values are numbers, but {odd}. Leave such "
-        f"cells empty to compare numbers, or keep it as text: text_fields=[{name!r}] or --text-field {name}.",
+        f"cells empty to compare numbers, or keep it as text: filter_as_text=[{name!r}] or --filter-as-text {name}.",
         RankloomWarning,
         stacklevel=2,
     )

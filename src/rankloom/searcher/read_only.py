@@ -227,7 +227,7 @@ class ReadOnlySearcher:
         return embedded(self._state)[0]
 
     @property
-    def fields(self) -> dict[str, str]:
+    def field_types(self) -> dict[str, str]:
         """The types of the fields that `where` can name, such as "number" and "list of text"."""
         return {name: str(type) for name, type in self._state.store.types.items()}
 

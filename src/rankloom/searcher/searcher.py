@@ -64,7 +64,7 @@ class Searcher(ReadOnlySearcher):
         cutoff: int = CUTOFF,
         depth: int = 200,
         text: str | Sequence[str] = TEXT_FIELDS,
-        text_fields: str | Sequence[str] = (),
+        filter_as_text: str | Sequence[str] = (),
         cache: Cache | None = None,
         strict: bool = False,
         progress: Progress | None = None,
@@ -88,10 +88,10 @@ class Searcher(ReadOnlySearcher):
             Length of the lists of items.
         text : str or sequence of str
             The fields of mappings that make up their text.
-        text_fields : str or sequence of str
+        filter_as_text : str or sequence of str
             Fields that `where` compares as text, whatever they hold; those of `text` always are. Otherwise a field has
             one type in all documents: number, boolean, text, date or a list of one of these. Texts that are all in ISO
-            8601 are dates, and columns of a .csv or .tsv file that are all numbers are numbers; `fields` has the types.
+            8601 are dates, and columns of a .csv or .tsv file that are all numbers are numbers; `field_types` has them.
         cache : Cache, optional
             Stores lists and image descriptors between builds.
         strict : bool
@@ -102,19 +102,20 @@ class Searcher(ReadOnlySearcher):
             Of a table or of the texts of a folder, as in "cp1252"; UTF-8 by default.
         """
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
-        fields, text_fields = text_list("text", text), text_list("text_fields", text_fields)
-        batch = batch_of(documents, fields, encoding=encoding, text_fields=text_fields)
+        text_fields, kept = text_list("text", text), text_list("filter_as_text", filter_as_text)
+        batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=kept)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         made = made_rankers(rankers, batch)
         parts = {ranker.part for ranker, _ in made.values()}
-        stored = Documents.of(batch.stored(parts), {*batch.fields, *text_fields})
+        stored = Documents.of(batch.stored(parts), {*batch.text_fields, *kept})
         with running(progress=progress):
             ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
-            settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
+            settings = Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name)
             readable = np.flatnonzero([id not in ranking.skipped for id in batch.ids])
-            documents = stored.subset(readable) if ranking.skipped else stored
-            state = _indexed(first_state(documents, ranking, made, settings))
+            store = stored.subset(readable) if ranking.skipped else stored
+            state = first_state(store, ranking, settings)
+            _build_index(state)
         return cls(state, ranking.skipped)
 
     @classmethod
@@ -139,10 +140,16 @@ class Searcher(ReadOnlySearcher):
         """
         with self._lock:
             state, settings = self._state, self._state.settings
-            used = settings.next_number, state.ids
-            batch = batch_of(documents, settings.fields, *used, encoding, types=state.store.types)
+            batch = batch_of(
+                documents,
+                settings.fields,
+                next_number=settings.next_number,
+                used=state.ids,
+                encoding=encoding,
+                types=state.store.types,
+            )
             if batch.documents:
-                self._state = _indexed(added(state, batch))
+                self._replace(added(state, batch))
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete documents by id; they are removed from all lists."""
@@ -158,7 +165,7 @@ class Searcher(ReadOnlySearcher):
             if len(numbers) == len(state):
                 raise InputError("A searcher needs at least one document; delete fewer, or remove its folder.")
             if len(numbers):
-                self._state = _indexed(removed(state, numbers))
+                self._replace(removed(state, numbers))
 
     def compact(self, progress: Progress | None = None) -> None:
         """Make everything anew, as a build of the current documents does: vocabularies, statistics, lists, indexes.
@@ -166,7 +173,12 @@ class Searcher(ReadOnlySearcher):
         What `add` and `delete` leave to be merged is merged, and space is freed. Vectors and images are not made anew.
         """
         with self._lock, running(progress=progress):
-            self._state = _indexed(compacted(self._state))
+            self._replace(compacted(self._state))
+
+    def _replace(self, state: State) -> None:
+        """Answer from another state, whose default index is built first."""
+        _build_index(state)
+        self._state = state
 
     def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:
         """Write everything to a folder, completely or not at all.
@@ -263,7 +275,6 @@ def updating(path: str | Path, *, timeout: float = TIMEOUT) -> Iterator[Searcher
             searcher._commit(writer)
 
 
-def _indexed(state: State) -> State:
-    """Return a state whose default index is built, so that the first search does not wait for it."""
+def _build_index(state: State) -> None:
+    """Build the default index, so that the first search need not."""
     state.weft(tuple(state.retrievers))
-    return state

@@ -214,7 +214,7 @@ def compacted(state: State) -> State:
     """Return the state that a build of its documents gives: merged, with new statistics and vocabularies of texts."""
     merged = merged_state(state) if state.is_grown else state
     documents, models = embedded(merged)
-    plain = Documents.of(documents[:], documents.columns.text_fields)
+    plain = Documents.of(documents[:], documents.columns.filter_as_text)
     texts = check_texts([text_of(document, state.settings.fields) for document in plain], "texts")
     for name, model in models.items():
         if model.part == "texts" and not isinstance(model.fitted, FittedVectors):

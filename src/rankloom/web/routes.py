@@ -379,5 +379,5 @@ async def health(views: ViewsOf) -> Response:
 @router.get("/version", operation_id="version", responses={400: ERRORS[400]})
 async def version(views: ViewsOf) -> Response:
     """Return the version of the program, a digest of the meta.json it serves, and the fields that `where` can name."""
-    known = {"serving": views.digest, "n_items": len(views), "fields": views.searcher.fields}
+    known = {"serving": views.digest, "n_items": len(views), "fields": views.searcher.field_types}
     return as_json({"ok": True, "version": __version__, **known})
