@@ -319,7 +319,7 @@ def test_a_column_of_mostly_numbers_warns_that_it_is_text(tmp_path):
     path.write_text("id,text,price\n1,cat,9\n2,cat,15\n3,cat,100\n4,cat,n/a\n")
     expected = r"The field 'price' is compared as text: 3 of 4 values are numbers, but .*shop\.csv:5 has 'n/a'"
     with pytest.warns(rl.RankloomWarning, match=expected):
-        assert rl.Searcher.build(path, ["bm25"]).fields["price"] == "text"
+        assert rl.Searcher.build(path, ["bm25"]).field_types["price"] == "text"
     rl.Searcher.build(path, ["bm25"], filter_as_text="price")  # without a warning
 
 
