@@ -5,8 +5,8 @@
     PYTHONPATH=../other/src .venv/bin/python benchmarks/frames.py   the same for another source tree
 
 Each chain runs once before it is recorded, so that imports, plug-ins and kernels are loaded. What counts are frames of
-`rankloom`, comprehensions and resumed generators included; the tree has the functions, and consecutive calls of the
-same one are one line.
+`rankloom`, comprehensions and resumed generators included, and one for each call of a kernel; the tree has the
+functions, and consecutive calls of the same one are one line.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import rankloom as rl
+from rankloom._kernels.jit import Kernel
 
 PACKAGE = rl.__file__.removesuffix("__init__.py")
 RANKERS = {"bm25": "okapi", "cosine": "bow-cosine"}
@@ -48,7 +49,7 @@ class Recorder:
             return
         depth = getattr(self._depths, "now", 0)
         if event == "call":
-            self.calls.append((depth, frame.f_code))
+            self.calls.append((depth, called(frame)))
         self._depths.now = max(0, depth + (1 if event == "call" else -1))
 
     def tree(self, depth):
@@ -57,6 +58,11 @@ class Recorder:
         for (level, name), several in groupby(shown):
             n = len(list(several))
             yield "  " * level + name + (f"  x{n}" if n > 1 else "")
+
+
+def called(frame):
+    """Return the code that a frame runs; that of a kernel, compiled or not, where one is called."""
+    return frame.f_locals["self"].py_func.__code__ if frame.f_code is Kernel.__call__.__code__ else frame.f_code
 
 
 def named(code):
