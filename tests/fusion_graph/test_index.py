@@ -604,6 +604,7 @@ def test_length_repr_and_settings():
 @pytest.mark.parametrize("name", ["wgu", "mcs"])
 @pytest.mark.parametrize("graph_norm", ["max", "minmax"])
 def test_inlined_and_called_comparators_are_bit_identical(name, graph_norm, monkeypatch):
+    pytest.importorskip("numba", reason="the extra jit is not installed")
     monkeypatch.setattr(compare.COMPARATORS, "_known", dict(compare.COMPARATORS))
     inlined = compare.COMPARATORS[name].similarity
     compare.register_comparator("copy")(FunctionType(inlined.__code__, inlined.__globals__, "copy"))
