@@ -189,6 +189,12 @@ def test_weights_are_in_the_order_in_which_rankers_are_named(searcher, method):
     assert scores(weights=[1, 2]) == named != scores(weights=[2, 1])  # of all, as the searcher has them
 
 
+def test_a_table_of_an_answer_has_the_beginning_of_a_long_id():
+    searcher = rl.Searcher.build([{"id": "x" * 10**6, "text": "a cat"}, {"id": "a  b", "text": "a cat"}], ["bm25"])
+    _, *rows = searcher.search("cat").cells()
+    assert [row[1] for row in rows] == ["x" * 199 + "…", "a  b"]
+
+
 def test_vectors_can_be_given_for_a_ranker(searcher):
     vector = encode(["heart disease"])[0]
     given = searcher.search("heart disease", vectors={"dense": vector}, k=5)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_SNIPPET = 120  # characters of a document's text in a table
+MAX_ID = 200  # characters of an id in a table
 #: The number of an item, and its score.
 Entry = tuple[int, float | None]
 
@@ -159,7 +160,7 @@ class Answer(Sequence[Hit]):
         table = [["", "id", "score", *names, "document"]]
         for hit in self:
             positions = (str(hit.ranks[name] or "") for name in names)
-            table.append([str(hit.position), hit.id, f"{hit.score:.4f}", *positions, self.snippet(hit, length)])
+            table.append([str(hit.position), cut(hit.id, MAX_ID), f"{hit.score:.4f}", *positions, self.snippet(hit, length)])
         return table
 
     def text(self, hit: Hit) -> str:
@@ -174,8 +175,12 @@ class Answer(Sequence[Hit]):
 
 def shortened(text: str, length: int) -> str:
     """Return a text on one line, cut to a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+    return cut(" ".join(text.split()), length)
+
+
+def cut(text: str, length: int) -> str:
+    """Return a text that, if it is longer, is cut to a length."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def _entries(ranks: Ranks, row: int) -> list[Entry]:
