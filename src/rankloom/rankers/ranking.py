@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from rankloom.datasets import Collection, Content, content_digest
+from rankloom.datasets import Collection, Content, Queries, content_digest
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
 from rankloom.index.cluster import connected
@@ -24,7 +24,7 @@ from rankloom.rankers.cluster_ranking import is_ranked_by_parts, rank_by_parts
 from rankloom.rankers.image.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
-from rankloom.rankers.text.terms import share_tokens
+from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress, running
@@ -166,17 +166,22 @@ class RankingJob:
     with_items: bool
     cache: Cache
     client: Client | None = None
+    _parts: dict[tuple[str, bool], Contents] = field(default_factory=dict, init=False)
 
-    @cached_property
-    def items(self) -> Callable[[str], Contents]:
-        """Returns the items' part by name, the same object for all rankers, which share the tokens of texts."""
-        return lru_cache(lambda part: share_tokens(part, self.collection.part(part)))
+    def item_part(self, name: str) -> Contents:
+        """Return a part of the items: the same object for all rankers, so that texts are tokenized once."""
+        return self._part(name, self.collection)
 
-    @cached_property
-    def queries(self) -> Callable[[str], Contents]:
-        """As `items`, for the external queries."""
+    def query_part(self, name: str) -> Contents:
+        """Return a part of the external queries, as `item_part` does."""
         queries = self.collection.queries
-        return lru_cache(lambda part: () if queries is None else share_tokens(part, queries.part(part)))
+        return () if queries is None else self._part(name, queries)
+
+    def _part(self, name: str, given: Collection | Queries) -> Contents:
+        key = name, given is self.collection
+        if key not in self._parts:
+            self._parts[key] = contents_of(name, given.part(name))
+        return self._parts[key]
 
     def digest(self, part: str) -> _PartDigest | None:
         """Return the digest of a part of items and queries; None if lists are not cached."""
@@ -192,7 +197,7 @@ class RankingJob:
     def lists(self, ranker: Ranker, call: Call | None, digest: _PartDigest | None) -> RankedLists:
         """Return the lists of one ranker, which is fitted only if some are not in the cache."""
         ids, external = self.collection.ids, self.collection.queries
-        fitted = lru_cache(lambda: ranker.fit(self.items(ranker.part), cache=self.cache))
+        fitted = lru_cache(lambda: ranker.fit(self.item_part(ranker.part), cache=self.cache))
         made = ranker, fitted, None if call is None else str(call)
         key = _key(ranker, call, None if digest is None else digest.content, self.depth)
 
@@ -209,7 +214,7 @@ class RankingJob:
             return RankedLists(cast(Ranks, own), own, seconds, *made)
 
         def rank_queries() -> Ranks:
-            return fitted().rank(queries=self.queries(ranker.part), depth=self.depth)
+            return fitted().rank(queries=self.query_part(ranker.part), depth=self.depth)
 
         shape = len(external.ids), len(ids)
         ranks, more = self._cached(key, "queries", rank_queries, unchanged, shape)
@@ -222,7 +227,8 @@ class RankingJob:
 
     def _stamps(self, part: str) -> list[tuple[int, ...] | None]:
         """Return the stamps of the files of items and queries: only images are read on demand."""
-        return [stamp(item) for items in (self.items(part), self.queries(part)) for item in items if part == "images"]
+        parts = (self.item_part(part), self.query_part(part)) if part == "images" else ()
+        return [stamp(item) for items in parts for item in items]
 
     def _cached(
         self,

@@ -160,7 +160,9 @@ class Answer(Sequence[Hit]):
         table = [["", "id", "score", *names, "document"]]
         for hit in self:
             positions = (str(hit.ranks[name] or "") for name in names)
-            table.append([str(hit.position), cut(hit.id, MAX_ID), f"{hit.score:.4f}", *positions, self.snippet(hit, length)])
+            table.append(
+                [str(hit.position), cut(hit.id, MAX_ID), f"{hit.score:.4f}", *positions, self.snippet(hit, length)]
+            )
         return table
 
     def text(self, hit: Hit) -> str:

@@ -20,7 +20,7 @@ from rankloom.datasets.images import ImageFile
 from rankloom.datasets.table import is_json, is_table, read_table
 from rankloom.errors import InputError, brief, is_iterable
 from rankloom.io.text_file import MAX_DIGITS
-from rankloom.rankers.text.terms import share_tokens
+from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.field_types import Types, of_python, typed_rows
@@ -55,7 +55,7 @@ class Batch:
 
     def collection(self, wanted: Iterable[str]) -> Collection:
         """Return the documents as a collection with the parts that rankers want, as far as there are any."""
-        parts = {name: share_tokens(name, self._part(name)) for name in wanted if name != "ids" and self._has(name)}
+        parts = {name: contents_of(name, self._part(name)) for name in wanted if name != "ids" and self._has(name)}
         return Collection(self.name, self.ids, {**self.parts, **parts})
 
     def stored(self, wanted: Iterable[str]) -> list[Document]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, brief
-from rankloom.rankers.text.terms import share_tokens
+from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
 
@@ -59,7 +59,7 @@ def external_queries(
         raise InputError(f"vectors must be {{name of a ranker: vector}}; got {type(vectors).__name__}.")
     given = {"texts": text, "images": image, "ids": ids}
     parts = {
-        name: share_tokens(name, _listed(name, contents)) for name, contents in given.items() if contents is not None
+        name: contents_of(name, _listed(name, contents)) for name, contents in given.items() if contents is not None
     }
     is_list = any(isinstance(contents, list | tuple) for contents in given.values())
     arrays = {name: _numbers(name, vector) for name, vector in (vectors or {}).items()}

@@ -148,7 +148,7 @@ class WeightModel(ABC):
         """Return the weights and posting lists alone, which is all that `rank_part` needs."""
         fields = ("scheme", "statistics", "texts", "own")
         model = CountedModel(**{name: getattr(self, name) for name in fields})
-        model.__dict__["_postings"] = self._postings  # what cached_property would compute again on each worker
+        object.__setattr__(model, "_postings", self._postings)  # otherwise computed again on each worker
         return model
 
     def subset(self, numbers: Numbers) -> Self:
@@ -202,7 +202,7 @@ class WeightModel(ABC):
             raise InputError("The posting lists do not match the items.")
         if not (are_valid(ptr, texts, weights, self.n_items) and is_valid(self.texts) and is_valid(self.own)):
             raise InputError("The posting lists or the weights of the items have numbers out of range.")
-        self.__dict__["_postings"] = stored  # what cached_property would compute
+        object.__setattr__(self, "_postings", stored)  # otherwise computed
         return self
 
     @cached_property

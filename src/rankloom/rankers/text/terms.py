@@ -240,8 +240,8 @@ def check_texts(texts: Sequence[str], name: str) -> Texts:
     return checked
 
 
-def share_tokens(part: str, items: Any) -> Any:
-    """Return the items of a part of a collection; texts as `Texts`, for several rankers."""
+def contents_of(part: str, items: Any) -> Any:
+    """Return the items of a part of a collection as rankers take them: texts as `Texts`."""
     return check_texts(items, part) if part == "texts" else items
 
 
