@@ -108,6 +108,7 @@ CHECKED = {
     },
     "log_isr": {"ranx": RANX_TESTS + "test_methods_that_use_positions", "by hand": POSITIONS},
     "logn_isr": {"ranx": RANX_TESTS + "test_methods_that_use_positions", "by hand": POSITIONS},
+    "logodds": {"bayesian-bm25": "aggregate/per_query/test_weighted.py::test_logodds_equals_that_of_bayesian_bm25"},
     "mapfuse": {"ranx": RANX_TESTS + "test_supervised_methods"},
     "mc4": {
         "plain version": "aggregate/per_query/test_markov.py::test_the_stationary_distribution_equals_a_plain_version"
@@ -152,7 +153,7 @@ CHECKED = {
     "sca": {"plain version": CONTEXT + "test_sca_matches_the_oracle"},
     "segfuse": {"ranx": RANX_TESTS + "test_supervised_methods"},
     "slidefuse": {"ranx": RANX_TESTS + "test_supervised_methods"},
-    "vote": {"plain version": WEFT + "test_votes_are_those_of_the_plain_version"},
+    "vote": {"plain version": "weft/test_vote.py::test_votes_are_those_of_the_plain_version"},
     "weft": {"plain version": WEFT + "test_items_are_found_as_the_plain_version_finds_them"},
     "wmnz": {"ranx": RANX_TESTS + "test_methods_that_weigh"},
     "wsum": {"ranx": RANX_TESTS + "test_methods_that_weigh"},

@@ -28,7 +28,7 @@ from rankloom.aggregate.per_query.majorities import Condorcet, MajorityMethod
 from rankloom.aggregate.per_query.markov import MC4
 from rankloom.aggregate.per_query.positions import ISR, MRA, RBC, RRF, Borda, LogISR, LogNISR
 from rankloom.aggregate.per_query.scores import CombANZ, CombMAX, CombMED, CombMethod, CombMIN, CombMNZ, CombSUM, RLSim
-from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, Mixed, WSum
+from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, LogOdds, Mixed, WSum
 from rankloom.aggregate.reranking.bfstree import BFSTree
 from rankloom.aggregate.reranking.contextrr import ContextRR
 from rankloom.aggregate.reranking.cprr import CPRR
@@ -80,6 +80,7 @@ __all__ = [
     "Kemeny",
     "LogISR",
     "LogNISR",
+    "LogOdds",
     "MajorityMethod",
     "MapFuse",
     "Method",

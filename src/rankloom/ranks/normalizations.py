@@ -8,12 +8,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import ROUNDING
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Bools, Floats
 from rankloom.registry import Registry
 
 Normalization = Callable[..., Floats]
+SMALLEST_ODDS = 1e-10  # a probability below this is no other evidence
 
 #: The normalizations by name.
 #: An option ``constant`` is the value of a list of equal scores; an option ``pool`` receives the sizes of the pools.
@@ -134,6 +136,59 @@ def three_sigma(ranks: Ranks, *, constant: float = 0.5) -> Floats:
     return np.where(ranks.items == PAD, 0.0, np.where(best == worst, constant, values))
 
 
+@NORMALIZATIONS.register("tmm")
+def tmm(ranks: Ranks, *, constant: float = 1.0) -> Floats:
+    r"""Scale each list to 1 for its best score, and 0 for the lowest score that is possible.
+
+    .. math:: s' = (s - m) / (\max - m)
+
+    with m = -1 for a list whose scores are all from -1 to 1, as those of a cosine, and m = 0 for others, as those of
+    BM25. `constant` is the value of a list that has only the lowest score. In a weighted sum it is TM2C2; there,
+    `min_max` of long lists is relative score fusion.
+
+    References
+    ----------
+    Bruch, Gai, Ingber (2023), An analysis of fusion functions for hybrid retrieval, doi:10.1145/3596512
+
+    Examples
+    --------
+    >>> tmm(Ranks([[7, 3, 5], [4, 2, -1]], [[8.0, 6.0, 2.0], [0.6, 0.2, 0.0]])).round(4).tolist()
+    [[1.0, 0.75, 0.25], [1.0, 0.75, 0.0]]
+    """
+    scores = _scores(ranks, "tmm")
+    best, worst = _ends(scores, ranks)
+    lowest = np.minimum(worst, np.where(_like_cosine(scores), -1.0, 0.0))
+    return _divided(scores - lowest, best - lowest, best == lowest, constant, ranks)
+
+
+@NORMALIZATIONS.register("log_odds")
+def log_odds(ranks: Ranks, *, constant: float = 0.0) -> Floats:
+    r"""Return the logarithm of the odds of relevance that a score stands for.
+
+    .. math:: s' = \ln \frac{p}{1 - p}, \quad p = \frac{1 + s}{2} \;\text{or}\; p = \frac{1}{1 + e^{-(s - \beta) /
+        \sigma}}
+
+    the former for a list whose scores are all from -1 to 1, as those of a cosine; the latter, with the median and the
+    standard deviation of the list, for others, as those of BM25. `constant` is the value of a list of equal scores.
+
+    References
+    ----------
+    Jeong (2026), Bayesian BM25, doi:10.5281/zenodo.18414940
+
+    Examples
+    --------
+    >>> log_odds(Ranks([[7, 3, 5], [4, 2, -1]], [[8.0, 6.0, 4.0], [0.6, 0.0, 0.0]])).round(4).tolist()
+    [[1.2247, 0.0, -1.2247], [1.3863, 0.0, 0.0]]
+    """
+    scores = _scores(ranks, "log_odds")
+    best, worst = _ends(scores, ranks)
+    cosine = np.clip(scores, -1 + 2 * SMALLEST_ODDS, 1 - 2 * SMALLEST_ODDS)
+    limit = np.log(1 / SMALLEST_ODDS - 1)
+    by_deviation = np.clip(z_score(ranks, constant=0.0) - _median(z_score(ranks), ranks), -limit, limit)
+    values = np.where(_like_cosine(scores), np.log1p(cosine) - np.log1p(-cosine), by_deviation)
+    return np.where(ranks.items == PAD, 0.0, np.where((best == worst) & ~_like_cosine(scores), constant, values))
+
+
 @NORMALIZATIONS.register("rank_norm")
 def rank_norm(ranks: Ranks) -> Floats:
     r"""Replace scores by positions: 1 for the first item, 1 / L for the last of a list of L. Needs no scores.
@@ -193,6 +248,19 @@ def _scores(ranks: Ranks, name: str) -> Floats:
             "Use rank_norm or borda_norm, or a method that works on positions, such as rrf."
         )
     return ranks.scores.astype(np.float64)
+
+
+def _like_cosine(scores: Floats) -> Bools:
+    """Return, as a column, whether all scores of each list are from -1 to 1; padding is 0."""
+    return np.asarray((np.abs(scores) <= 1.0 + ROUNDING).all(axis=1, keepdims=True))
+
+
+def _median(values: Floats, ranks: Ranks) -> Floats:
+    """Return the median of each list, whose values are in descending order, as a column."""
+    if not ranks.depth:
+        return np.zeros((ranks.n_queries, 1))
+    rows, last = np.arange(ranks.n_queries), np.maximum(ranks.lengths() - 1, 0)
+    return np.asarray((values[rows, last // 2] + values[rows, (last + 1) // 2]) / 2)[:, None]
 
 
 def _ends(scores: Floats, ranks: Ranks) -> tuple[Floats, Floats]:

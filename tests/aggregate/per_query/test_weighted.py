@@ -1,11 +1,13 @@
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.errors import InputError
+from rankloom.methods import NORMALIZATIONS
 from strategies import examples
 from strategies import ranks as some_ranks
 
@@ -79,3 +81,30 @@ def test_dbsf_equals_that_of_the_qdrant_client():
 def test_dbsf_needs_scores():
     with pytest.raises(InputError, match="three_sigma' needs scores"):
         rl.fuse([rl.Ranks([[0, 1]])], "dbsf")
+
+
+@pytest.mark.parametrize("gating", ["none", "relu"])
+def test_logodds_equals_that_of_bayesian_bm25(gating):
+    theirs = pytest.importorskip("bayesian_bm25")
+    random = np.random.default_rng(5)
+    words, cosine = np.sort(random.gamma(2.0, 4.0, 12))[::-1] + 1, np.sort(random.uniform(-0.9, 0.99, 12))[::-1]
+    first, second = (dict(zip(random.permutation(16)[:12].tolist(), row, strict=True)) for row in (words, cosine))
+    transform = theirs.BayesianProbabilityTransform(alpha=1 / words.std(), beta=float(np.median(words)))
+    even = 0.5  # of what a ranker does not list
+    expected = {}
+    for item in first | second:
+        probability = [
+            transform.likelihood(first[item]) if item in first else even,
+            theirs.cosine_to_probability(second[item]) if item in second else even,
+        ]
+        combined = theirs.log_odds_conjunction(np.array(probability), alpha=0.5, gating=gating)
+        expected[str(item)] = np.log(combined / (1 - combined))
+    ranks = [rl.Ranks([list(one)], [list(one.values())], 16) for one in (first, second)]
+    assert rl.fuse(ranks, "logodds", 16, gating=gating).to_dict()["0"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_tmm_of_cosines_starts_at_the_lowest_cosine():
+    ranks = rl.Ranks([[0, 1, 2]], [[0.5, 0.2, -0.4]])
+    assert NORMALIZATIONS["tmm"](ranks)[0] == pytest.approx([1.0, 1.2 / 1.5, 0.6 / 1.5])
+    assert NORMALIZATIONS["tmm"](rl.Ranks([[0, 1]], [[4.0, -2.0]]))[0] == pytest.approx([1.0, 0.0])
+    assert NORMALIZATIONS["tmm"](rl.Ranks([[0]], [[0.0]]))[0] == pytest.approx([1.0])

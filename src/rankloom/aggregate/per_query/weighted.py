@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from rankloom.aggregate.methods import PoolMethod, register_method
 from rankloom.aggregate.per_query.scores import CombMethod, CombSUM, Normalized
 from rankloom.ranks.arrays import Floats
-from rankloom.ranks.normalizations import three_sigma, z_score
+from rankloom.ranks.normalizations import log_odds, three_sigma, z_score
 from rankloom.ranks.pool import Pool, positive_flags, weighted_sum
 
 
@@ -159,3 +159,40 @@ class DBSF(PoolMethod):
             return weighted_sum(pool, [three_sigma(r) for r in pool.ranks], weights)
         scaled = [w * (0.5 + z_score(r, constant=-3.0) / 6) for w, r in zip(weights, pool.ranks, strict=True)]
         return pool.fold(np.maximum, scaled, -np.inf)
+
+
+@register_method("logodds")
+@dataclass(frozen=True, kw_only=True)
+class LogOdds(PoolMethod):
+    r"""Probabilities of relevance combined by their log-odds, as in Bayesian BM25.
+
+    .. math:: \mathrm{LogOdds}(d) = \frac{1}{\sqrt m} \sum_r w_r\, \ln \frac{p_r(d)}{1 - p_r(d)}
+
+    with m rankers; what a ranker does not list has even odds. The normalization `log_odds` says how scores become
+    probabilities. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    gating : {"none", "relu"}
+        ``relu`` ignores odds below even.
+    depth, weights
+        As in `combsum`.
+
+    References
+    ----------
+    Jeong (2026), From Bayesian inference to neural computation, doi:10.5281/zenodo.18512411; the package bayesian-bm25
+
+    Examples
+    --------
+    >>> from rankloom import Ranks
+    >>> a, b = Ranks([[0, 1, 2]], [[3.0, 2.0, 1.0]]), Ranks([[1]], [[0.5]], n_items=3)
+    >>> {item: round(score, 4) for item, score in LogOdds().fuse([a, b]).to_dict()["0"].items()}
+    {'0': 0.866, '1': 0.7768, '2': -0.866}
+    """
+
+    gating: Literal["none", "relu"] = "none"
+
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
+        lowest = 0.0 if self.gating == "relu" else -np.inf
+        gated = [np.maximum(log_odds(ranks), lowest) for ranks in pool.ranks]
+        return np.asarray(weighted_sum(pool, gated, weights) / np.sqrt(len(weights)))
