@@ -9,7 +9,6 @@ import numpy as np
 
 UNIT = 32768  # weights are stored as multiples of 1 / UNIT
 SHARPNESS = 20  # c of the score
-VOTERS = 100  # items of each list that vote
 Lists = list[list[int]]
 Row = dict[int, float]
 
@@ -74,15 +73,17 @@ def expanded(row: Row, rows: list[Row], expand: int, self_weight: float, own: in
 
 
 class PlainWeft:
-    """The m + 1 fields of every item: the fused one first."""
+    """The m + 1 fields of every item: the fused one first; `single` are weights of the others at search time."""
 
-    def __init__(self, rankers, cutoff=20, expand=8, weights=None, width=None, depth=1000, absent="first"):
+    def __init__(self, rankers, cutoff=20, expand=8, weights=None, width=None, depth=1000, absent="first", single=None):
         self.m, self.cutoff, self.expand, self.width = len(rankers), cutoff, expand, width
         self.lists = [item_lists(ranker, cutoff, depth, absent) for ranker in rankers]
         if weights == "agreement":
             weights = agreement(rankers, depth, absent)
         weights = weights or heard(rankers)
         self.weights = [w / sum(weights) for w in weights]
+        own = [w * s for w, s in zip(self.weights, single or [1] * self.m, strict=True)]
+        self.single = [w / sum(own) for w in own] if sum(own) > 0 else self.weights
         rows = [[weighed(ranked, cutoff) for ranked in ranker] for ranker in self.lists]
         self.rows = [[fused(list(own), self.weights) for own in zip(*rows, strict=True)], *rows]
         self.items = [self.fields([field[i] for field in self.rows], i) for i in range(len(rankers[0]))]
@@ -100,7 +101,7 @@ class PlainWeft:
     def score(self, a: list[Row], b: list[Row]) -> float:
         """Step 4, rounded to float32."""
         terms = [log(1 + SHARPNESS * jaccard(x, y)) for x, y in zip(a, b, strict=True)]
-        weighted = terms[0] + sum(w * term for w, term in zip(self.weights, terms[1:], strict=True))
+        weighted = terms[0] + sum(w * term for w, term in zip(self.single, terms[1:], strict=True))
         return float(np.float32(weighted / (2 * log(1 + SHARPNESS))))
 
     def parts(self, a: list[Row], b: list[Row]) -> dict[tuple[int, int], float]:
@@ -108,7 +109,7 @@ class PlainWeft:
         found = {}
         for f, (x, y) in enumerate(zip(a, b, strict=True)):
             common = {item: min(x[item], y[item]) for item in x if item in y}
-            total, weight = sum(common.values()), 1 if f == 0 else self.weights[f - 1]
+            total, weight = sum(common.values()), 1 if f == 0 else self.single[f - 1]
             for item, value in common.items():
                 term = weight * log(1 + SHARPNESS * jaccard(x, y)) / (2 * log(1 + SHARPNESS))
                 found[f, item] = term * value / total
@@ -164,28 +165,3 @@ def rbo(x: list[int], y: list[int], p: float = 0.9, places: int = 10) -> float:
     tail = [sum(p ** (d - 1) / d for d in range(k, places + 1)) for k in range(1, places + 1)]
     shared = [max(place, y.index(item)) for place, item in enumerate(x[:places]) if item in y[:places]]
     return (1 - p) / (1 - p**places) * sum(tail[place] for place in shared)
-
-
-def vote(lists: Lists, scores, weft: dict[int, float], share: float = 0.2) -> dict[int, float]:
-    """CombSUM of the rankers' lists and of weft's, which has `share` of the votes; `scores` may have None."""
-    if share == 1:
-        return weft
-    votes: Row = {}
-    best = ordered(weft, VOTERS)
-    voters = [*zip([1.0] * len(lists), lists, scores, strict=True)]
-    voters.append((share * len(lists) / (1 - share), best, [weft[item] for item in best]))
-    if None in scores:  # if a ranker has no scores, positions replace all of them
-        voters = [(weight, ranked, None) for weight, ranked, _ in voters]
-    for weight, ranked, values in voters:
-        for item, value in zip(ranked[:VOTERS], normalized(len(ranked[:VOTERS]), values), strict=True):
-            votes[item] = votes.get(item, 0.0) + weight * value
-    return votes
-
-
-def normalized(length: int, scores: list[float] | None) -> list[float]:
-    """Min-max; 1 - (p - 1) / length without scores; 1 where all scores are equal."""
-    if scores is None:
-        return [1 - p / length for p in range(length)]
-    scores = scores[:length]
-    low, high = min(scores, default=0), max(scores, default=0)
-    return [(s - low) / (high - low) if high > low else 1.0 for s in scores]

@@ -481,7 +481,8 @@ def test_external_queries_get_virtual_positions_if_the_ranker_says_so(tmp_path, 
     ranks = [one.queries for one in rank_collection(points, rankers).lists.values()]
     items = [one.items for one in rank_collection(points, rankers).lists.values()]
     for method in ("fg", "weft", "vote"):
-        answer = rl.fuse(ranks, method, 10, collection=items, virtual=virtual)
+        options = {"symmetric": [True, True]} if method == "vote" else {"virtual": virtual}
+        answer = rl.fuse(ranks, method, 10, collection=items, comparable=[virtual, virtual], **options)
         expected = rl.evaluate(answer, qrels=points.queries.qrels, measures=["ndcg@10"], per_query=True)["ndcg@10"]
         np.testing.assert_array_equal(found["all", method]["ndcg@10"], expected)
 

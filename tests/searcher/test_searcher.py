@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_texts import documents, encode
 
+import plain_vote
 import rankloom as rl
+from plain_vote import entries, nearest
 from rankloom.errors import InputError
 from rankloom.evaluation import Evaluation
 from rankloom.methods import RRF, Vote
 from rankloom.ranks import PAD, Ids
-from rankloom.weft.votes import add_votes
 from strategies import examples
 
 RANKERS = {"bm25": "okapi", "dense": encode}
@@ -137,14 +138,23 @@ def test_the_default_is_vote_for_words_and_weft_for_items(searcher):
     assert searcher.search(item=["d3", "d4"])[1][0].id == "d4"
 
 
-def test_vote_adds_up_the_lists_of_the_rankers_and_of_weft(searcher):
-    state = searcher.state
-    lists = searcher.lists({"q": QUERIES[0]}, 100)
-    queries = [ranks.replaced(item_ids=None) for ranks in lists.values()]
-    found = state.weft(("bm25", "dense")).search(queries, 100).replaced(item_ids=None)
-    expected = add_votes(queries, found, 10, 0.2)
-    answer = searcher.search(QUERIES[0], k=10)
-    assert ids(answer) == [state.ids[n] for n in expected.items[0].tolist()]
+def plain_votes(searcher, query, allowed=None):
+    """Return {item: score} by the plain version."""
+    state, numbers = searcher.state, np.flatnonzero(np.ones(len(searcher), bool) if allowed is None else allowed)
+    lists = {name: r.replaced(item_ids=None) for name, r in searcher.lists({"q": query}, len(state)).items()}
+    found = state.weft(tuple(lists)).vote_list([r.head(300) for r in lists.values()], 10, allowed=allowed)
+    kept = [entries(r.among(numbers), 0)[:300] for r in lists.values()]
+    near = [nearest(state.lists[name]) for name in lists]
+    short = [name == "bm25" and len(own) < min(300, len(state)) for name, own in zip(lists, kept, strict=True)]
+    symmetric = [name == "dense" for name in lists]
+    return plain_vote.vote(kept, near, entries(found, 0), len(numbers), symmetric=symmetric, short=short)
+
+
+def test_vote_is_that_of_the_plain_version(searcher):
+    for query in QUERIES:
+        expected, answer = plain_votes(searcher, query), searcher.search(query, k=60)
+        assert len(answer) == len(expected)
+        assert {hit.number: hit.score for hit in answer} == pytest.approx(expected, abs=2e-4)
 
 
 def test_offset_skips_the_best(searcher):
@@ -153,7 +163,9 @@ def test_offset_skips_the_best(searcher):
     assert rest[0].position == 4
 
 
-@pytest.mark.parametrize("method", ["rrf", "combsum", "rrf(constant=20)", "fg", "weft", "vote(share=0.5)", "borda"])
+@pytest.mark.parametrize(
+    "method", ["rrf", "combsum", "rrf(constant=20)", "fg", "weft", "vote(neighbors_weight=1)", "borda"]
+)
 def test_methods_can_be_chosen(searcher, method):
     answer = searcher.search("heart disease", k=5, method=method)
     assert len(answer) == 5
@@ -227,13 +239,28 @@ def test_images_are_searched_by_images():
 # Explanations
 
 
-@pytest.mark.parametrize("method", ["vote", "weft", "fg", "vote(share=0.5)", "weft(cutoff=5)", "fg(comparator=mcs)"])
+@pytest.mark.parametrize(
+    "method", ["vote", "weft", "fg", "vote(neighbors_weight=1)", "weft(cutoff=5)", "fg(comparator=mcs)"]
+)
 def test_the_parts_of_an_explanation_add_up_to_the_score(searcher, method):
     answer = searcher.search("thermal layer", k=6, method=method)
     for hit in answer:
         why = answer.explain(hit.id)
         assert why.item == hit.id
         assert sum(part.contribution for part in why.parts) == pytest.approx(hit.score, abs=1e-5)
+
+
+WORDS = st.lists(st.sampled_from([*" ".join(QUERIES).split(), "nothing"]), min_size=1, max_size=4).map(" ".join)
+
+
+@examples(500)
+@given(WORDS, st.integers(1, 12), st.sampled_from([0, 0.35, 3]), st.sampled_from([None, [2, 0.5], [0, 1]]))
+def test_explanations_of_votes_add_up_and_have_no_negative_part(searcher, query, k, neighbors, weights):
+    answer = searcher.search(query, k=k, method=Vote(neighbors_weight=neighbors), weights=weights)
+    for hit in answer:
+        parts = answer.explain(hit.id).parts
+        assert sum(part.contribution for part in parts) == pytest.approx(hit.score, abs=1e-5)
+        assert all(part.contribution > 0 for part in parts)
 
 
 def test_an_item_is_explained(searcher):
@@ -301,8 +328,6 @@ def brute(searcher, query, method, allowed, k):
     weft = state.weft(tuple(lists)).search(external, n).replaced(item_ids=None).among(numbers)
     if method == "weft":
         return weft.head(k)
-    if method == "vote":
-        return add_votes(kept, weft.head(100), k, 0.2)
     if method == "fg":
         graphs = state.fusion_graphs(tuple(lists))
         return graphs.search(external, n).replaced(item_ids=None).among(numbers).head(k)
@@ -311,7 +336,7 @@ def brute(searcher, query, method, allowed, k):
 
 @examples(500)
 @given(
-    st.sampled_from(["vote", "weft", "fg", "rrf", "combsum"]),
+    st.sampled_from(["weft", "fg", "rrf", "combsum"]),
     st.sampled_from(QUERIES),
     st.integers(0, 2**60 - 1),
     st.integers(1, 12),
@@ -324,6 +349,18 @@ def test_filters_equal_brute_force(searcher, method, query, bits, k):
     found = [i for i in expected.items[0].tolist() if i != PAD]
     assert ids(answer) == [searcher.documents.ids[n] for n in found]
     assert [hit.score for hit in answer] == expected.scores[0, : len(found)].tolist()
+
+
+@examples(100)
+@given(st.sampled_from(QUERIES), st.integers(1, 2**60 - 1), st.integers(1, 12))
+def test_filtered_votes_are_those_of_the_plain_version(searcher, query, bits, k):
+    allowed = np.array([bits >> n & 1 for n in range(60)], np.bool_)
+    names = {searcher.documents.ids[n] for n in np.flatnonzero(allowed).tolist()}
+    answer = searcher.search(query, k=k, where=lambda document: document["id"] in names)
+    expected = plain_votes(searcher, query, allowed)
+    best = sorted(expected.values(), reverse=True)[:k]
+    assert [hit.score for hit in answer] == pytest.approx(best, abs=2e-4)
+    assert [expected[hit.number] for hit in answer] == pytest.approx(best, abs=2e-4)
 
 
 def test_a_mapping_filters_by_fields(searcher):
@@ -460,7 +497,7 @@ def test_odd_arguments_are_errors(searcher):
 
 def test_a_method_may_be_a_value():
     searcher = rl.Searcher.build(["a cat", "a dog", "a cat and a dog"], rankers={"words": "okapi"})
-    for value in (RRF(constant=20), Vote(share=0.5)):
+    for value in (RRF(constant=20), Vote(neighbors_weight=0.5)):
         spelled = searcher.search("cat dog", method=str(value))
         assert [(hit.id, hit.score) for hit in searcher.search("cat dog", method=value)] == [
             (hit.id, hit.score) for hit in spelled

@@ -13,6 +13,7 @@ from sample_texts import documents, encode
 import rankloom as rl
 from rankloom.errors import InputError
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.state import State
 from rankloom.searcher.updates import rebuilt_lists
 from strategies import examples
@@ -41,6 +42,9 @@ def assert_same_state(one, other):
     assert mine.keys() == theirs.keys()
     for name, array in mine.items():
         np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+    if len(one):
+        answers = [ReadOnlySearcher(state).search("heart heat of wings", k=8, method="vote") for state in (one, other)]
+        assert [(hit.id, hit.score) for hit in answers[0]] == [(hit.id, hit.score) for hit in answers[1]]
 
 
 UPDATES = st.lists(st.tuples(st.booleans(), st.integers(0, 99)), max_size=6)

@@ -53,7 +53,7 @@ def json_pairs(data):
         {"k": 5, "offset": 7},
         {"method": "rrf"},
         {"method": "rrf(constant=20)", "rankers": ["bm25"]},
-        {"method": "vote(share=0.5)"},
+        {"method": "vote(neighbors_weight=0.5)"},
         {"method": "combsum", "weights": {"bm25": 2.0}},
         {"where": {"topic": "heat"}},
         {"where": {"year": [2001, 2002], "topic": ["wing", "heart"]}, "k": 50},

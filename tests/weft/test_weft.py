@@ -1,4 +1,4 @@
-"""weft and vote: against the plain version, their laws, and what they say when given nonsense."""
+"""weft: against the plain version, their laws, and what they say when given nonsense."""
 
 import json
 import warnings
@@ -13,15 +13,16 @@ import rankloom as rl
 from brute import JIT, assert_documented_order, assert_results, plain, random_collection
 from plain_weft import PlainWeft
 from rankloom import Ranks, WeftIndex
+from rankloom._kernels import frozen
 from rankloom.errors import IndexFileError, InputError
 from rankloom.ranks import PAD
 from rankloom.weft import rows
-from rankloom.weft.votes import add_votes
 from strategies import collections, examples, ranks
 
 CLOSE = 5e-7  # similarities are float32
 ABSENT = st.sampled_from(["first", "last"])
-WEIGHTS = st.one_of(st.none(), st.just("agreement"), st.lists(st.integers(1, 4), min_size=3, max_size=3))
+BUILT = st.sampled_from([None, "agreement"])
+WEIGHTS = st.one_of(st.none(), st.lists(st.integers(0, 4).map(float), min_size=3, max_size=3))
 
 
 def assert_same(one, other):
@@ -35,16 +36,21 @@ def assert_same(one, other):
 @examples(150)
 @given(collections(), st.integers(1, 12), st.integers(1, 5), st.sampled_from([None, 3, 5, 50]), WEIGHTS, ABSENT)
 def test_items_are_found_as_the_plain_version_finds_them(rankers, cutoff, expand, width, weights, absent):
-    given_weights = weights[: len(rankers)] if isinstance(weights, list) else weights
-    expected = PlainWeft([plain(r) for r in rankers], cutoff, expand, given_weights, width, absent=absent)
-    options = {"cutoff": cutoff, "expand": expand, "width": width, "absent": absent}
-    assert WeftIndex.build(rankers, weights=given_weights, **options).weights == pytest.approx(
-        expected.weights, abs=1e-6
-    )
-    index = WeftIndex.build(rankers, weights=expected.weights, **options)
-    out = index.search(k=8)
+    single = None if weights is None or not sum(weights[: len(rankers)]) else weights[: len(rankers)]
+    lists = [plain(r) for r in rankers]
+    expected = PlainWeft(lists, cutoff, expand, None, width, absent=absent, single=single)
+    index = WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width, absent=absent)
+    out = index.search(k=8, weights=single)
     assert_results(out, [expected.search_item(i) for i in range(len(out))], 8)
     assert_documented_order(out, own=range(len(out)))
+
+
+@examples(60)
+@given(collections(), st.integers(1, 12), BUILT, ABSENT)
+def test_weights_by_agreement_are_those_of_the_plain_version(rankers, cutoff, weights, absent):
+    expected = PlainWeft([plain(r) for r in rankers], cutoff, 3, weights, absent=absent)
+    index = WeftIndex.build(rankers, cutoff=cutoff, expand=3, weights=weights, absent=absent)
+    assert index.weights == pytest.approx(expected.weights, abs=1e-6)
 
 
 @examples(100)
@@ -63,24 +69,6 @@ def test_external_queries_are_answered_as_the_plain_version_does(data, rankers, 
             lists.append(plain_weft.query_list(row, cutoff, mine, scores if virtual else None))
         answers.append(expected.search_lists(lists))
     assert_results(out, answers, 8)
-
-
-@examples(60)
-@given(st.data(), collections(), st.sampled_from([0.0, 0.2, 0.5, 1.0]))
-def test_votes_are_those_of_the_plain_version(data, rankers, share):
-    n, scored = rankers[0].n_items, rankers[0].scores is not None
-    queries = [data.draw(ranks(n_items=n, n_queries=2, scores=scored)) for _ in rankers]
-    index = WeftIndex.build(rankers, cutoff=6, expand=3, width=None)
-    out, found = index.vote(queries, 20, share=share, virtual=False), index.search(queries, 100, virtual=False)
-    queries = [r for r in queries if (r.items != PAD).any()] or queries[:1]  # the others have no vote
-    for q in range(2):
-        weft = {int(i): float(s) for i, s in zip(found.items[q], found.scores[q], strict=True) if i != PAD}
-        lists = [plain(r)[q] for r in queries]
-        scores = [None if r.scores is None else r.scores[q].tolist()[: len(lists[i])] for i, r in enumerate(queries)]
-        expected = plain_weft.vote(lists, scores, weft, share)
-        got = {int(i): float(s) for i, s in zip(out.items[q], out.scores[q], strict=True) if i != PAD}
-        if share < 1:
-            assert got == pytest.approx(expected, abs=1e-5)
 
 
 # Laws
@@ -106,7 +94,7 @@ def test_the_order_of_rankers_does_not_matter():
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-4)  # weights are stored in units of 1 / 32768
 
 
-def test_renumbering_does_not_matter_up_to_ties():
+def test_renumbering_does_not_matter_up_to_ties(monkeypatch):
     points = np.random.default_rng(5).random((60, 4))
     rankers = [Ranks.from_vectors(points[:, columns], "l2", 12) for columns in ([0, 1], [2, 3])]
     new = np.random.default_rng(0).permutation(60).astype(np.int32)
@@ -115,8 +103,9 @@ def test_renumbering_does_not_matter_up_to_ties():
         items = np.empty_like(r.items)
         items[new] = np.where(r.items == PAD, PAD, new[r.items])
         moved.append(Ranks(items, n_items=60))
-    weights = [1.0, 0.7310]  # no two entries of a fused row are equal
-    one, other = (WeftIndex.build(r, cutoff=8, weights=weights).search(k=60) for r in (rankers, moved))
+    unequal = np.array([1.0, 0.7310]) / 1.7310  # no two entries of a fused row are equal
+    monkeypatch.setattr("rankloom.weft.row_kind.shares_of", lambda listed: frozen(unequal))
+    one, other = (WeftIndex.build(r, cutoff=8).search(k=60) for r in (rankers, moved))
     np.testing.assert_array_equal(one.scores, other.scores[new])
 
 
@@ -204,8 +193,9 @@ def test_fuse_gives_what_the_index_gives():
     assert_same(rl.fuse(items, "weft", 5), index.search(k=5))
     assert_same(rl.fuse(queries, "weft", 5, collection=items), index.search(queries, 5))
     assert_same(rl.fuse(queries, "vote", 5, collection=items), index.vote(queries, 5))
-    voted = add_votes(items, index.search(k=60), 5, 0.2)
-    assert_same(rl.fuse(items, "vote", 5), voted)
+    assert_same(rl.fuse(items, "vote", 5), index.add_votes(items, index.search(k=200), 5))
+    weighted = index.search(k=5, weights=[2.0, 0.5])
+    assert_same(rl.fuse(items, "weft", 5, weights=[2.0, 0.5]), weighted)
 
 
 @pytest.mark.parametrize(
@@ -215,9 +205,10 @@ def test_fuse_gives_what_the_index_gives():
         ({"expand": 0}, "expand must be a whole number, at least 1"),
         ({"width": 0}, "width must be a whole number, at least 1"),
         ({"depth": 3}, "depth must be at least cutoff; got 3 and 20"),
-        ({"weights": "best"}, "weights must be a number for each ranker, or 'agreement'; got 'best'"),
-        ({"weights": [1.0]}, "weights must be 2 numbers"),
-        ({"weights": [0, 0]}, "At least one ranker must have a weight above 0"),
+        ({"weights": "best"}, "weights must be 'agreement' or None; got 'best'. Give numbers when you search."),
+        ({"weights": (1.0, 2.0)}, "weights must be 'agreement' or None"),
+        ({"keep_nearest": 1}, "keep_nearest must be True or False"),
+        ({"symmetric": [True]}, "symmetric must be True or False for each of the 2 rankers"),
         ({"reposition": 1}, "must be True or False"),
         ({"absent": "middle"}, "Unknown rule for items without a list 'middle'; choose from first, last"),
         ({"comparable": [True]}, "comparable must be True or False for each of the 2 rankers"),
@@ -226,13 +217,6 @@ def test_fuse_gives_what_the_index_gives():
 def test_impossible_options_are_errors(options, message):
     with pytest.raises(InputError, match=message):
         WeftIndex.build(random_collection(1), **options)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.5, "x"])
-def test_the_share_is_from_0_to_1(share):
-    rankers = random_collection(1)
-    with pytest.raises(InputError, match="share must be from 0 to 1"):
-        WeftIndex.build(rankers).vote([r.rows([0]) for r in rankers], share=share)
 
 
 @pytest.mark.parametrize("index", [WeftIndex, rl.FusionIndex])

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from rankloom.aggregate.methods import IndexMethod, register_method
 from rankloom.fusion_graph import index as fusion_graph
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.index.settings import Absent
 from rankloom.ranks import Ranks
-from rankloom.ranks.align import with_lists
 from rankloom.weft import index as weft
 from rankloom.weft.index import WeftIndex
-from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
+from rankloom.weft.votes import NEIGHBORS_WEIGHT, VOTE_DEPTH, weft_depth
+from rankloom.weft.weights import AGREED
 
 
 @register_method("fg")
@@ -66,9 +69,48 @@ class FG(IndexMethod[FusionIndex]):
         return index.search(ranks if external else None, k, virtual=self.virtual)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WeftMethod(IndexMethod[WeftIndex]):
+    """A method that answers from a weft index."""
+
+    cutoff: int = weft.CUTOFF
+    expand: int = 8
+    weights: Sequence[float] | str | None = None
+    width: int | None = 80
+    depth: int = 1000
+    reposition: bool = True
+    absent: Absent = "first"
+    comparable: Sequence[bool] | None = None
+
+    def build(self, ranks: Sequence[Ranks], *, external: bool) -> WeftIndex:
+        """Return the index of a collection."""
+        return WeftIndex.build(
+            ranks,
+            cutoff=self.cutoff,
+            expand=self.expand,
+            weights=AGREED if self.weights == AGREED else None,
+            width=self.width,
+            depth=self.depth,
+            reposition=self.reposition,
+            absent=self.absent,
+            comparable=self.comparable,
+            keep_scores=external,
+            **self._kept(),
+        )
+
+    def _kept(self) -> dict[str, Any]:
+        """Return what an index keeps besides its rows."""
+        return {"keep_nearest": False}
+
+    @property
+    def given_weights(self) -> Sequence[float] | None:
+        """The weights that are numbers, which a search applies."""
+        return None if self.weights == AGREED else self.weights  # type: ignore[return-value]
+
+
 @register_method("weft")
 @dataclass(frozen=True, kw_only=True)
-class Weft(IndexMethod[WeftIndex]):
+class Weft(WeftMethod):
     r"""Weft: ranks items by how much their neighbors' lists have in common with the query's, ranker by ranker.
 
     .. math:: S(q, a) = \Big[ \ln(1 + c J(X_w[q], X_w[a])) + \sum_r w_r \ln(1 + c J(X_r[q], X_r[a])) \Big]
@@ -80,7 +122,9 @@ class Weft(IndexMethod[WeftIndex]):
 
     Parameters
     ----------
-    cutoff, expand, weights, width, depth, reposition, absent, comparable, virtual
+    weights : sequence of float, "agreement" or None
+        "agreement" as in `WeftIndex.build`, numbers as in `WeftIndex.search`.
+    cutoff, expand, width, depth, reposition, absent, comparable, virtual
         As in `WeftIndex.build` and `WeftIndex.search`.
 
     Examples
@@ -89,52 +133,35 @@ class Weft(IndexMethod[WeftIndex]):
     array([0, 1], dtype=int32)
     """
 
-    cutoff: int = weft.CUTOFF
-    expand: int = 8
-    weights: Sequence[float] | str | None = None
-    width: int | None = 80
-    depth: int = 1000
-    reposition: bool = True
-    absent: Absent = "first"
-    comparable: Sequence[bool] | None = None
     virtual: bool | None = None
-
-    def build(self, ranks: Sequence[Ranks], *, external: bool) -> WeftIndex:
-        """Return the index of a collection."""
-        return WeftIndex.build(
-            ranks,
-            cutoff=self.cutoff,
-            expand=self.expand,
-            weights=self.weights,
-            width=self.width,
-            depth=self.depth,
-            reposition=self.reposition,
-            absent=self.absent,
-            comparable=self.comparable,
-            keep_scores=external,
-        )
 
     def answer(self, index: WeftIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
         """Return the answers for external queries or for every item."""
-        return index.search(ranks if external else None, k, virtual=self.virtual)
+        return index.search(ranks if external else None, k, weights=self.given_weights, virtual=self.virtual)
 
 
 @register_method("vote")
 @dataclass(frozen=True, kw_only=True)
-class Vote(Weft):
-    r"""Vote: CombSUM of the rankers' lists and weft's list, which gets a fifth of the total weight.
+class Vote(WeftMethod):
+    r"""Vote: the sum of the rankers' lists and weft's list, on one scale. Intended for text queries over documents.
 
-    .. math:: V(a) = \sum_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
+    .. math:: V(a) = \sum_r w_r\, (y_r(a) - y_r(0)) + \lambda\, m\, (z_{weft}(a) - z_{weft}(0))
 
-    over the first 100 items of each list, with min-max normalized scores s, m rankers and weft's share :math:`\sigma` =
-    0.2; positions replace all scores if a ranker has none. Intended for text queries over documents.
+    with :math:`\lambda` the weight of the neighbors, m rankers, z the scores standardized by the first 100 of a list,
+    y the same with a leaky floor at the 100th, and 0 an item in no list. :math:`w_r` is 1 and up to .6 more or less, by
+    how coherent a ranker's list is: whether its items are neighbors of each other, and neighbors have similar scores.
+    Give lists of 300 items, or of k if that is more.
 
     Parameters
     ----------
-    share : float
-        Weft's share of all votes: 0 is CombSUM of the rankers alone, 1 is weft alone.
-    cutoff, expand, weights, width, depth, reposition, absent, comparable, virtual
-        As in `WeftIndex.build` and `WeftIndex.search`.
+    neighbors_weight : float
+        How much weft's list counts, for each ranker; 0 leaves it out.
+    weights : sequence of float, optional
+        How much each ranker counts besides its coherence; or "agreement", for weft's index.
+    symmetric, exhaustive
+        What is known of each ranker's scores, as in `WeftIndex.build`.
+    cutoff, expand, width, depth, reposition, absent, comparable
+        As in `WeftIndex.build`.
 
     Examples
     --------
@@ -143,12 +170,17 @@ class Vote(Weft):
     array([[2, 1]], dtype=int32)
     """
 
-    share: float = SHARE
+    neighbors_weight: Annotated[float, Ge(0)] = NEIGHBORS_WEIGHT
+    symmetric: Sequence[bool] | None = None
+    exhaustive: Sequence[bool] | None = None
+
+    def _kept(self) -> dict[str, Any]:
+        return {"symmetric": self.symmetric, "exhaustive": self.exhaustive}
 
     def answer(self, index: WeftIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
         """Return the answers for external queries or for every item."""
+        options = {"weights": self.given_weights, "neighbors_weight": self.neighbors_weight}
         if external:
-            return index.vote(ranks, k, share=self.share, virtual=self.virtual)
-        return add_votes(
-            with_lists(ranks), super().answer(index, ranks, max(k, VOTE_DEPTH), external=False), k, self.share
-        )
+            return index.vote(ranks, k, **options)  # type: ignore[arg-type]
+        lists = [r.head(max(k, VOTE_DEPTH)) for r in ranks]
+        return index.add_votes(lists, index.search(k=weft_depth(k)), k, **options)  # type: ignore[arg-type]

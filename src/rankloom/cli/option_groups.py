@@ -102,7 +102,7 @@ class SearcherOptions:
         ),
     ] = None
     cutoff: Annotated[int, Option(min=1, help="How much of each list weft uses.")] = 20
-    depth: Annotated[int, Option(min=1, help="Length of the lists of items.")] = 200
+    depth: Annotated[int, Option(min=1, help="Length of the lists of items.")] = 60
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of `Searcher.build` that they stand for."""

@@ -91,7 +91,7 @@ def search(
     k: cli.K = 10,
     offset: Annotated[int, cli.Option(min=0, help="How many of the best results to skip.")] = 0,
     method: Annotated[
-        str, cli.Option(help="How to fuse the rankers' lists, as in vote(share=0.3) or rrf; auto chooses.")
+        str, cli.Option(help="How to fuse the rankers' lists, as in vote(neighbors_weight=0.5) or rrf; auto chooses.")
     ] = "auto",
     ranker: Annotated[list[str] | None, cli.Option(help="Fuse only this ranker. Repeatable.")] = None,
     where: Annotated[

@@ -44,6 +44,7 @@ from rankloom.registry import Call
 from rankloom.threads import Progress, running
 
 SPECIFICATION = "experiment.toml"
+FACTS = ("comparable", "symmetric", "exhaustive")  # of rankers, which a method may have as options
 OWN_CUTOFF = ("weft", "vote")  # methods that keep their default cutoff, except in the plot
 #: A query, and the main measure of a method and of a ranker on it.
 Extreme = tuple[int, float, float]
@@ -298,11 +299,13 @@ class Runner:
         lists = [self.inputs.lists[name] for name in rankers]
         ranks, options = [both.queries for both in lists], dict(call.options)
         if issubclass(method, QueryMethod):
-            ranks = [known.head(cutoff) for known in ranks]
-        elif not self.inputs.labeled:
-            options["collection"] = [both.items for both in lists]
-            if "comparable" in METHODS.options(call.name):
-                options["comparable"] = [both.comparable for both in lists]
+            deep = max(cutoff, options.get("depth") or 0)
+            ranks = [known.head(deep) for known in ranks]
+        else:
+            if not self.inputs.labeled:
+                options["collection"] = [both.items for both in lists]
+            facts = [fact for fact in FACTS if fact in METHODS.options(call.name)]
+            options |= {fact: [getattr(both, fact) for both in lists] for fact in facts}
         if "cutoff" in METHODS.options(call.name) and call.name not in OWN_CUTOFF:
             options.setdefault("cutoff", cutoff)
         self._warm_up(call.name)

@@ -44,7 +44,7 @@ PAPER_CUTOFFS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
 
 Natural = Annotated[int, Ge(0)]
 #: Method options set by the protocol.
-RESERVED_OPTIONS = ("threads", "progress", "collection", "comparable")
+RESERVED_OPTIONS = ("threads", "progress", "collection", "comparable", "symmetric", "exhaustive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

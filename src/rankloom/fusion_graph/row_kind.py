@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from rankloom._kernels.fusion_graph.arguments import MCS, OTHER, SIZE, WGU, Comparator, Graphs, LinkedGraphs, Woven
-from rankloom.errors import check_choice
+from rankloom.errors import InputError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.fusion_graph.on_disk import graph_steps
 from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
 from rankloom.index.job import Job, Step
-from rankloom.index.row_kind import Kernel, RowKind
+from rankloom.index.row_kind import Comparison, Kernel, RowKind
 from rankloom.index.row_table import RowTable
 from rankloom.index.settings import IndexSettings
 from rankloom.index.shard import postings
@@ -76,7 +76,9 @@ class GraphRows(RowKind[Graphs]):
     def is_valid(self) -> bool:
         return self.settings.graph_norm in GRAPH_NORMS
 
-    def checked_comparator(self, name: str | None) -> str:
+    def checked_comparator(self, name: str | None, weights: Sequence[float] | None) -> Comparison:
+        if weights is not None:
+            raise InputError("Fusion graphs have no weights of rankers; leave weights out, or search with weft.")
         name = self.settings.comparator if name is None else name
         comparator = COMPARATORS[name]
         if comparator.similarity not in (wgu, mcs):
@@ -102,11 +104,11 @@ class GraphRows(RowKind[Graphs]):
     def linked(self, rows: Graphs, members: Array | None, table: RowTable[Graphs]) -> LinkedGraphs:
         return LinkedGraphs(rows, _links(table) if members is None else linked(members, table.shards))
 
-    def kernel(self, comparator: str, table: RowTable[Graphs]) -> Kernel:
+    def kernel(self, comparator: Comparison, table: RowTable[Graphs]) -> Kernel:
         from rankloom._kernels.fusion_graph.search import search
         from rankloom._kernels.jit import address_of
 
-        chosen = COMPARATORS[comparator]
+        chosen = COMPARATORS[str(comparator)]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         functions = (address_of(chosen.similarity), address_of(chosen.bound)) if kind == OTHER else (0, 0)
         return partial(search, Comparator(self.minmax, kind, *functions))

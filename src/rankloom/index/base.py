@@ -111,7 +111,8 @@ class CollectionIndex(Generic[R]):
             if settings.absent not in get_args(Absent) or not kind.is_valid():
                 raise DamageError("its settings are not valid")
             sizes = {"m": settings.n_rankers, "m + 1": settings.n_rankers + 1, "L": settings.cutoff}
-            check_arrays(arrays, kind.LAYOUT, kind.RANGES, sizes)
+            layout = {**kind.LAYOUT} | {name: about for name, about in kind.OPTIONAL.items() if name in arrays}
+            check_arrays(arrays, layout, kind.RANGES, sizes)
         return cls(settings, arrays)
 
     @classmethod
@@ -167,8 +168,7 @@ class CollectionIndex(Generic[R]):
         threads, progress
             As in `build`.
         **options
-            All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
-            compares the lists of the whole collection.
+            All other options of `build`, with the same defaults, but not `weights` of weft.
         """
         lists, target, option = on_disk.ListFiles.of(paths), as_path(folder), None if overwrite else "overwrite=True"
         check_absent(target, cls.KIND, option)
@@ -191,6 +191,7 @@ class CollectionIndex(Generic[R]):
         *,
         items: Sequence[int | str] | None = None,
         comparator: str | None = None,
+        weights: Sequence[float] | None = None,
         virtual: bool | None = None,
         missing: Missing = "error",
         allowed: Bools | None = None,
@@ -214,6 +215,8 @@ class CollectionIndex(Generic[R]):
             Search only with these items, by number or id.
         comparator : str, optional
             Overrides the one given to `build`; weft has only one.
+        weights : sequence of float, optional
+            The weight of each ranker's own field, for weft.
         virtual : bool, optional
             Whether to reposition the lists of external queries by their virtual positions: those that the query
             would take in each item's list. By default, for the rankers declared comparable in `build`.
@@ -231,10 +234,10 @@ class CollectionIndex(Generic[R]):
         """
         with running(threads, progress):
             k = self._check_search(queries, k, items, virtual)
-            comparator = self._table.kind.checked_comparator(comparator)
+            how = self._table.kind.checked_comparator(comparator, weights)
             mask = self._table.mask(allowed)
             rows, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
-            best = (self._served or self._table).search(comparator, rows, mask, k)
+            best = (self._served or self._table).search(how, rows, mask, k)
         kind: Kind = "collection" if rows.into is self._table.order.numbers else "queries"
         return Ranks.trusted(*best, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 

@@ -18,6 +18,8 @@ from rankloom.ranks.arrays import Array
 if TYPE_CHECKING:
     from rankloom.index.row_table import RowTable
 
+#: What compares rows: its name, or the weights of the rankers.
+Comparison = str | tuple[float, ...]
 #: (start, stop, queries, the rows to search, scratch, the best so far) answers the queries from `start` to `stop`.
 Kernel = Callable[[int, int, Queries, Target, SearchScratch, ScoredLists], None]
 
@@ -47,6 +49,7 @@ class RowKind(ABC, Generic[R]):
     ROWS: ClassVar[tuple[str, ...]]  #: the arrays of rows, in the order of the named tuple `ROW_TYPE`
     ROW_TYPE: ClassVar[type[Any]]
     LAYOUT: ClassVar[Layout]  #: all arrays; `RANGES` has their values
+    OPTIONAL: ClassVar[Layout] = {}  #: arrays that an index may lack
     RANGES: ClassVar[Ranges]
 
     @classmethod
@@ -59,8 +62,8 @@ class RowKind(ABC, Generic[R]):
         """Return True if the settings of this kind, read from disk, are valid."""
 
     @abstractmethod
-    def checked_comparator(self, name: str | None) -> str:
-        """Return the name of what compares rows, by default that of the build; raise InputError if it cannot."""
+    def checked_comparator(self, name: str | None, weights: Sequence[float] | None) -> Comparison:
+        """Return what compares rows, by default that of the build; raise InputError if it cannot."""
 
     @abstractmethod
     def sizes(self, rows: R) -> Array:
@@ -79,7 +82,7 @@ class RowKind(ABC, Generic[R]):
         """Return query rows with what the kernel needs to know of their members, or of all items."""
 
     @abstractmethod
-    def kernel(self, comparator: str, table: RowTable[R]) -> Kernel:
+    def kernel(self, comparator: Comparison, table: RowTable[R]) -> Kernel:
         """Return the function that searches a shard."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
 from rankloom.index.order import Order
-from rankloom.index.row_kind import Kernel, R, RowKind
+from rankloom.index.row_kind import Comparison, Kernel, R, RowKind
 from rankloom.index.shard import (
     gathered,
     in_order,
@@ -105,7 +105,7 @@ class RowTable(Generic[R]):
             )
         return frozen(mask[self.order.numbers])
 
-    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
+    def search(self, comparator: Comparison, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query; of all items if it is empty."""
         best = empty_best(len(queries.rows), k)
         search = self._search_shards if self.is_sharded else self._search_whole

@@ -10,7 +10,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
-from rankloom.index.row_kind import R
+from rankloom.index.row_kind import Comparison, R
 from rankloom.index.row_table import QueryBlock, QueryRows, RowTable, empty_best
 from rankloom.io.array_file import limit_pages
 from rankloom.ranks.arrays import Array, Bools
@@ -50,7 +50,7 @@ class ServedShards(Generic[R]):
             for number, home in enumerate(self._homes)
         ]
 
-    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
+    def search(self, comparator: Comparison, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query, as `RowTable.search` does."""
         best, n_done = empty_best(len(queries.rows), k), 0
         under_way: list[tuple[int, Best]] = []
@@ -66,7 +66,7 @@ class ServedShards(Generic[R]):
             n_done += 1
         return best
 
-    def _chain(self, comparator: str, block: QueryBlock, mask: Bools, k: int) -> Best:
+    def _chain(self, comparator: Comparison, block: QueryBlock, mask: Bools, k: int) -> Best:
         """Return a future of the best items of all shards, each of which is handed those of the one before."""
         best: Best = empty_best(len(block.queries.rows), k)
         # As a task, not scattered: Dask can repeat it if its worker dies.
@@ -94,7 +94,7 @@ def _frozen(received: Any) -> Any:
 
 
 def search_shard(
-    shard: OpenShard[R], comparator: str, explicit: tuple[Queries, Array], allowed: Bools, best: ScoredLists
+    shard: OpenShard[R], comparator: Comparison, explicit: tuple[Queries, Array], allowed: Bools, best: ScoredLists
 ) -> ScoredLists:
     """Search a shard; this is what a worker runs."""
     limit_pages(shard.table.arrays.values())

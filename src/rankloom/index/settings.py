@@ -40,7 +40,7 @@ class IndexSettings:
         if whole_number("depth", self.depth) < cutoff:
             raise InputError(f"depth must be at least cutoff; got {self.depth} and {self.cutoff}.")
         check_choice("rule for items without a list", self.absent, get_args(Absent))
-        declared = _checked_comparable(self.comparable, self.n_rankers)
+        declared = checked_flags("comparable", self.comparable, self.n_rankers)
         flag = bool(self.reposition)
         return replace(self, cutoff=cutoff, depth=int(self.depth), reposition=flag, comparable=declared)
 
@@ -95,11 +95,11 @@ def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_
     return arrays
 
 
-def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
-    """Return whether each ranker's scores are comparable; () if not given."""
+def checked_flags(name: str, given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
+    """Return a flag for each ranker; () if not given."""
     if given is None:
         return ()
     flags = list(given) if isinstance(given, Sequence) or np.ndim(given) == 1 else []
     if len(flags) != n_rankers or not all(isinstance(flag, bool | np.bool_) for flag in flags):
-        raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
+        raise InputError(f"{name} must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
     return tuple(map(bool, flags))

@@ -11,6 +11,8 @@ from rankloom.rankers.ranker import (
     UnreadableItemsError,
     Updatable,
     is_comparable,
+    is_exhaustive,
+    is_symmetric,
     is_updatable,
     register_ranker,
 )
@@ -48,6 +50,8 @@ __all__ = [
     "embed_minilm",
     "embed_static",
     "is_comparable",
+    "is_exhaustive",
+    "is_symmetric",
     "is_updatable",
     "rank_collection",
     "register_ranker",

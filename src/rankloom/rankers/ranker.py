@@ -98,7 +98,10 @@ class Ranker(Protocol):
 
     A ranker may have a boolean attribute ``comparable``: whether its score of an external query and an item can be
     compared with that of two items, as with images among images, but not with a few words among documents. Such queries
-    get virtual positions in fusion graphs. Without the attribute they do not.
+    get virtual positions in fusion graphs. Without the attribute they do not. The same is so for ``symmetric``: whether
+    its scores compare two things of a kind, as the cosine of vectors does (the method vote then lowers those of items
+    that are near many others), and for ``exhaustive``: whether a list shorter than requested has all items that score
+    above 0, as that of BM25 has.
 
     A ranker whose fitted form is `Updatable` has a method ``restored(arrays) -> Updatable``, the inverse of
     `Updatable.arrays`. Others can be searched, but neither saved nor updated.
@@ -131,6 +134,16 @@ def is_comparable(ranker: Ranker) -> bool:
     (True, False)
     """
     return bool(getattr(ranker, "comparable", False))
+
+
+def is_symmetric(ranker: Ranker) -> bool:
+    """Return True if the ranker says that its scores are symmetric."""
+    return bool(getattr(ranker, "symmetric", False))
+
+
+def is_exhaustive(ranker: Ranker) -> bool:
+    """Return True if the ranker says that its short lists have all items that score above 0."""
+    return bool(getattr(ranker, "exhaustive", False))
 
 
 #: (options) -> a ranker

@@ -23,7 +23,15 @@ from rankloom.io.version import __version__
 from rankloom.rankers.cluster_ranking import is_ranked_by_parts, rank_by_parts
 from rankloom.rankers.image.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
-from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
+from rankloom.rankers.ranker import (
+    RANKERS,
+    Fitted,
+    Ranker,
+    UnreadableItemsError,
+    is_comparable,
+    is_exhaustive,
+    is_symmetric,
+)
 from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
@@ -52,6 +60,16 @@ class RankedLists:
     def comparable(self) -> bool:
         """Whether scores of external queries can be compared with scores of items: `Ranker.comparable`."""
         return self.ranker is not None and is_comparable(self.ranker)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether scores are symmetric: `Ranker.symmetric`."""
+        return self.ranker is not None and is_symmetric(self.ranker)
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether short lists have all items that score above 0: `Ranker.exhaustive`."""
+        return self.ranker is not None and is_exhaustive(self.ranker)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

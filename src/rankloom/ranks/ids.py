@@ -53,7 +53,7 @@ class Ids:
 
     def _check_number(self, number: int) -> None:
         if not 0 <= number < len(self):  # no negative indexing: -1 is PAD
-            raise InputError(f"There is no id with the number {number}; there are {len(self)}, from 0.")
+            raise InputError(f"There is no id with the number {brief(number)}; there are {len(self)}, from 0.")
 
     def __len__(self) -> int:
         return len(self._ids)

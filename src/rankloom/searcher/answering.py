@@ -1,8 +1,8 @@
 """How a searcher answers: lists of the query by each ranker, fused by a method.
 
-Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query (the first k if more
-are requested), among the items that the filter allows. The description of a query (the rows of weft, the graphs of fg)
-does not depend on the filter; only the result does.
+Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query, 300 for vote (the
+first k if more are requested), among the items that the filter allows. The description of a query (the rows of weft,
+the graphs of fg) does not depend on the filter; only the result does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from rankloom.aggregate import QueryMethod, fuse
 from rankloom.errors import InputError
 from rankloom.index import Explanation, Part
-from rankloom.ranks import Ranks
+from rankloom.ranks import PAD, Ranks
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import LIST_DEPTH, Request
@@ -25,9 +25,11 @@ from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter
 from rankloom.weft import WeftIndex
-from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes, count_votes, vote_weights
+from rankloom.weft.votes import NEIGHBORS_WEIGHT, Rules, Voter, count, weft_depth
+from rankloom.weft.weights import AGREED
 
 DESCRIBED = ("weft", "fg")  # methods that use lists only to describe the query
+SEARCH_OPTIONS = ("neighbors_weight", "virtual", "weights", "symmetric", "exhaustive")  # of weft and vote
 
 Lists = Mapping[str, Ranks]
 
@@ -102,32 +104,42 @@ class FusionRun:
         return found if where is None else replace(found, explain=_explaining(found.explain, where))
 
     def _by_weft(self) -> FusedAnswers:
-        index, found = self._weft(self.request.n)
-        return FusedAnswers(found, self.lists, partial(self._explained, index))
+        index, weights = self._weft(), self._weights()
+        found = self._search(index, self.request.n, self._options().get("virtual"), weights=weights)
+        return FusedAnswers(found, self.lists, partial(self._explained, index, weights=weights))
 
     def _by_vote(self) -> FusedAnswers:
-        depth = max(self.request.depth, VOTE_DEPTH)
-        index, found = self._weft(max(self.request.n, depth))
-        share = self._options().get("share", SHARE)
-        voters = list(self.lists.values())
-        fused = add_votes(voters, found, self.request.n, share, self.request.weights, depth=depth)
-        if share == 1:
-            return FusedAnswers(fused, self.lists, partial(self._explained, index))
+        index, found = self._vote_list()
+        ballots = index.ballots(self._voters(), found, self._rules())
 
         def explain(query: int, item: int) -> Explanation:
-            weights = vote_weights(len(voters), share, self.request.weights)
-            *votes, ours = (_vote([*voters, found], weights, at, query, item, depth) for at in range(len(weights)))
+            *votes, ours = (_vote(ballot, query, item) for ballot in ballots)
             parts = [
                 Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote, name)
                 for name, vote in zip(self.lists, votes, strict=True)
                 if vote > 0
             ]
-            parts += _scaled(self._explained(index, query, item), ours)
+            parts += _scaled(self._explained(index, query, item), ours) if ours > 0 else []
             parts.sort(key=lambda part: -part.contribution)
             total = sum(part.contribution for part in parts)
             return Explanation(self.queries.labels[query], self.state.ids[item], "vote", total, tuple(parts))
 
-        return FusedAnswers(fused, self.lists, explain)
+        return FusedAnswers(count(ballots, self.request.n), self.lists, explain)
+
+    def _voters(self) -> list[Voter]:
+        weights = self._weights() or [1.0] * len(self.lists)
+        listed = np.unique(np.concatenate([own.items.reshape(-1) for own in self.lists.values()]))
+        listed = listed[listed != PAD]
+        voters = []
+        for (name, own), weight in zip(self.lists.items(), weights, strict=True):
+            by, nearest = self.state.retrievers[name], self.state.nearest(name, listed)
+            voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weight))
+        return voters
+
+    def _rules(self) -> Rules:
+        where = self.request.where
+        n_items = len(self.state) if where is None else len(where.numbers)
+        return Rules(self._options().get("neighbors_weight", NEIGHBORS_WEIGHT), n_items)
 
     def _by_graphs(self) -> FusedAnswers:
         options = self._options()
@@ -153,13 +165,23 @@ class FusionRun:
             fused = fused.among(where.numbers)
         return FusedAnswers(fused.head(n), self.lists, self._no_explanation)
 
-    def _weft(self, n: int) -> tuple[WeftIndex | GrownIndex, Ranks]:
-        options = self._options()
-        options.pop("share", None)
-        virtual = options.pop("virtual", None)
-        weights = {} if self.request.weights is None else {"weights": self.request.weights}
-        index = self.state.weft(self.request.names, tuple({**options, **weights}.items()))
-        return index, self._search(index, n, virtual)
+    def _weft(self) -> WeftIndex | GrownIndex:
+        options = {name: value for name, value in self._options().items() if name not in SEARCH_OPTIONS}
+        agreed = {"weights": AGREED} if self._options().get("weights") == AGREED else {}
+        return self.state.weft(self.request.names, tuple({**options, **agreed}.items()))
+
+    def _vote_list(self) -> tuple[WeftIndex | GrownIndex, Ranks]:
+        """Return weft's index, and its list for a vote."""
+        index, where = self._weft(), self.request.where
+        if self.queries.items is not None:
+            return index, self._search(index, weft_depth(self.request.depth), None)
+        allowed = None if where is None else where.allowed
+        return index, index.vote_list(list(self.described.values()), self.request.depth, allowed=allowed)
+
+    def _weights(self) -> Sequence[float] | None:
+        """Return the weights of the rankers: those of the request, or the numbers that the method is spelled with."""
+        spelled = self._options().get("weights")
+        return self.request.weights or (None if spelled == AGREED else spelled)
 
     def _search(self, index: Any, n: int, virtual: bool | None, **options: Any) -> Ranks:
         where = self.request.where
@@ -205,17 +227,13 @@ def _explaining(explain: Callable[[int, int], Explanation], where: Filter) -> Ca
     return visible
 
 
-def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: int, item: int, depth: int) -> float:
-    """Return what one voter adds to the score of an item: its votes, counted alone."""
-    rows = [ranks.rows([query]) for ranks in ballots]
-    alone = count_votes(
-        rows, [weight if n == at else 0.0 for n, weight in enumerate(weights)], len(ballots) * depth, depth=depth
-    )
-    column = np.flatnonzero(alone.items[0] == item)
-    return float(alone.scores[0, column[0]]) if len(column) and alone.scores is not None else 0.0
+def _vote(ballot: Ranks, query: int, item: int) -> float:
+    """Return what a voter adds to the score of an item."""
+    column = np.flatnonzero(ballot.items[query] == item)
+    return float(ballot.scores[query, column[0]]) if len(column) and ballot.scores is not None else 0.0
 
 
 def _scaled(why: Explanation, vote: float) -> list[Part]:
     """Return weft's vote for an item, by the neighbors it comes from."""
-    scale = vote / why.similarity if why.similarity > 0 else 0.0
+    scale = vote / why.similarity
     return [replace(part, contribution=scaled) for part in why.parts if (scaled := part.contribution * scale) > 0]

@@ -17,6 +17,7 @@ from rankloom.searcher.store import Mask
 from rankloom.searcher.tail import joined
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import grown
+from rankloom.weft.votes import Rules, Voter
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class GrownIndex:
         *,
         items: Sequence[int] | None = None,
         virtual: bool | None = None,
+        weights: Sequence[float] | None = None,
         allowed: Mask | None = None,
     ) -> Ranks:
         """Return the k most similar documents for each query, as `WeftIndex.search` does."""
@@ -52,14 +54,33 @@ class GrownIndex:
         given = None if queries is None else self._inside(queries)
         chosen = None if items is None else slots.inside(np.asarray(items, np.int32)).tolist()
         k = min(k, max(len(slots), 1))
-        found = self.index.search(given, k, items=chosen, virtual=virtual, allowed=slots.mask(allowed))
+        mask = slots.mask(allowed)
+        found = self.index.search(given, k, items=chosen, virtual=virtual, weights=weights, allowed=mask)
         return Ranks.trusted(slots.outside(found.items), found.scores, len(slots), kind="queries")
 
-    def explain(self, query: int | Sequence[Ranks], item: int, *, virtual: bool | None = None) -> Explanation:
+    def vote_list(self, queries: Sequence[Ranks], k: int, *, allowed: Mask | None = None) -> Ranks:
+        """Return weft's list for a vote, as `WeftIndex.vote_list` does."""
+        slots = self.slots
+        found = self.index.vote_list(self._inside(queries), k, allowed=slots.mask(allowed))
+        return Ranks.trusted(slots.outside(found.items), found.scores, len(slots), kind="queries")
+
+    def ballots(self, voters: Sequence[Voter], found: Ranks, rules: Rules) -> list[Ranks]:
+        """Return what each voter, then weft, adds to the score of each document."""
+        return self.index.ballots(voters, found, rules)
+
+    def explain(
+        self,
+        query: int | Sequence[Ranks],
+        item: int,
+        *,
+        virtual: bool | None = None,
+        weights: Sequence[float] | None = None,
+    ) -> Explanation:
         """Return the neighbors that an item shares with a query; those that were deleted are not named."""
         inside = self.slots.inside(np.array([item, query if isinstance(query, int) else PAD]))
         slot, own = map(int, inside)
-        why = self.index.explain(own if isinstance(query, int) else self._inside(query), slot, virtual=virtual)
+        given = own if isinstance(query, int) else self._inside(query)
+        why = self.index.explain(given, slot, virtual=virtual, weights=weights)
         label = self.ids[query] if isinstance(query, int) else why.query
         parts = [self._outside(part) for part in why.parts]
         shown = [part for part in parts if part.source != PAD]

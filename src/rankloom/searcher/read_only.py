@@ -75,7 +75,7 @@ class ReadOnlySearcher:
         offset : int
             How many of the best hits to skip.
         method : str or Method
-            A name in `METHODS`, with options as in ``vote(share=0.3)``, or such a method: ``Vote(share=0.3)``. "auto"
+            A name in `METHODS`, with options as in ``rrf(constant=20)``, or such a method: ``RRF(constant=20)``. "auto"
             is `weft` for an item and for a query that is like an item (an image among images), and `vote` for others
             (text queries over documents).
         rankers : sequence of str, optional

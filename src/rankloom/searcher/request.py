@@ -16,9 +16,9 @@ from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter, Where
 from rankloom.weft.votes import VOTE_DEPTH
 
-LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
+LIST_DEPTH = 100  # items of each ranker's list that a method gets, at least
 AUTO = "auto"
-VOTERS = ("weft", "vote")  # methods whose weights are those of the index and of the votes
+VOTERS = ("weft", "vote")  # methods whose weights are not those of lists
 INDEXED = (*VOTERS, "fg")  # methods that search an index of the searcher; the others fuse lists
 GRAPHS_ONLY = "An index on disk has graphs only: search by its items, or serve the collection itself."
 
@@ -59,7 +59,8 @@ def make_request(
         call = Call.of(call.name, {**dict(call.options), "weights": checked})
     allowed = None if where is None else Filter.of(where, state.store, state.ids)
     made = _made(call if checked is not None or not isinstance(method, Method) else method, call)
-    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, made, names, checked, allowed)
+    depth = max(VOTE_DEPTH if call.name == "vote" else LIST_DEPTH, k)
+    return Request(min(k + offset, len(state)), depth, call, made, names, checked, allowed)
 
 
 def _made(method: Call | Method, call: Call) -> Method | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
-from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_updatable
+from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_exhaustive, is_symmetric, is_updatable
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
 from rankloom.searcher.item_lists import empty_lists, fill, merged
@@ -35,6 +35,14 @@ class Retriever(Protocol):
     @property
     def comparable(self) -> bool:
         """Whether scores of external queries can be compared with scores of items."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether its scores are symmetric, such as the cosine of two vectors."""
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether a list shorter than requested has all items that score above 0."""
 
     @property
     def answers_external(self) -> bool:
@@ -76,6 +84,16 @@ class Model:
     def comparable(self) -> bool:
         """Whether scores of external queries can be compared with scores of items."""
         return is_comparable(self.ranker)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether its scores are symmetric, such as the cosine of two vectors."""
+        return is_symmetric(self.ranker)
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether a list shorter than requested has all items that score above 0."""
+        return is_exhaustive(self.ranker)
 
     @property
     def answers_external(self) -> bool:

@@ -23,7 +23,7 @@ from rankloom.searcher.batch import TEXT_FIELDS, batch_of
 from rankloom.searcher.builder import RankerLike, first_state, made_rankers
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.read_only import ReadOnlySearcher
-from rankloom.searcher.state import Settings, State
+from rankloom.searcher.state import ITEM_DEPTH, Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
 from rankloom.searcher.updates import added, compacted, removed
 from rankloom.threads import Progress, running
@@ -62,7 +62,7 @@ class Searcher(ReadOnlySearcher):
         rankers: Mapping[str, RankerLike] | Sequence[str] | str | None = None,
         *,
         cutoff: int = CUTOFF,
-        depth: int = 200,
+        depth: int = ITEM_DEPTH,
         text: str | Sequence[str] = TEXT_FIELDS,
         filter_as_text: str | Sequence[str] = (),
         cache: Cache | None = None,

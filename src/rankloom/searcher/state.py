@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
+from rankloom._kernels.weft.arguments import Nearest
 from rankloom.aggregate import Method, fuse
 from rankloom.errors import InputError
 from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
@@ -15,7 +18,7 @@ from rankloom.ranks import Ids, NumberIds, Ranks
 from rankloom.searcher.batch import TEXT_FIELDS
 from rankloom.searcher.documents import Documents, IdStore
 from rankloom.searcher.grown import GrownIndex
-from rankloom.searcher.item_lists import ItemLists
+from rankloom.searcher.item_lists import ItemLists, Numbers
 from rankloom.searcher.lru import LazyMapping, LRUCache
 from rankloom.searcher.retriever import Model, Retriever
 from rankloom.searcher.slots import Slots
@@ -23,7 +26,9 @@ from rankloom.searcher.store import Store
 from rankloom.searcher.tail import Tail
 from rankloom.weft.index import CUTOFF as WEFT_CUTOFF
 from rankloom.weft.index import WeftIndex
+from rankloom.weft.votes import nearest_of
 
+ITEM_DEPTH = 60  # of the items' lists: as good as longer ones
 MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
 Options = tuple[tuple[str, Any], ...]
 Names = tuple[str, ...]
@@ -35,7 +40,7 @@ class Settings:
     """How a searcher was built."""
 
     cutoff: int = WEFT_CUTOFF  #: how much of each list weft uses
-    depth: int = 200  #: length of the items' lists
+    depth: int = ITEM_DEPTH  #: length of the items' lists
     fields: tuple[str, ...] = TEXT_FIELDS  #: of a document, which make up its text
     next_number: int = 0  #: the id of the next document without one
     name: str = "documents"  #: of the collection
@@ -93,6 +98,15 @@ class State:
         """The lists of all documents, by the name of the ranker: as whole arrays."""
         return LazyMapping(self.item_lists, lambda name: self.item_lists[name].whole(self.slots))
 
+    def nearest(self, name: str, numbers: Numbers) -> Nearest:
+        """Return the lists of some documents by a ranker, as votes take them."""
+        own = self.item_lists[name]
+        if own.is_plain and self.slots.kept is None:
+            return nearest_of(*own.base)
+        lists, rows = own.of_documents(numbers, self.slots), np.zeros(len(self), np.int32)
+        rows[numbers] = np.arange(len(numbers))
+        return nearest_of(lists.items, lists.scores, rows)
+
     @property
     def choices(self) -> list[Names]:
         """The rankers of the indexes that are stored: all, and those that accept each kind of query."""
@@ -105,7 +119,7 @@ class State:
         if not options and tuple(names) in self.grown:
             return self.grown[tuple(names)]
         defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
-        return self._index(WeftIndex, names, {**defaults, **dict(options)})
+        return self._index(WeftIndex, names, {**defaults, **dict(options)}, keep_nearest=False)
 
     def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
         """Return the fusion graphs of some rankers, built when they are first used."""
@@ -114,13 +128,13 @@ class State:
         defaults = {"cutoff": GRAPH_CUTOFF, "depth": self.settings.depth}
         return self._index(FusionIndex, names, {**defaults, **dict(options)})
 
-    def _index(self, kind: type[Index], names: Sequence[str], options: Mapping[str, Any]) -> Index:
+    def _index(self, kind: type[Index], names: Sequence[str], options: Mapping[str, Any], **kept: Any) -> Index:
         options = {**options, "depth": max(options["depth"], options.get("cutoff", 1))}
 
         def build() -> Index:
             chosen = {name: self.lists[name] for name in names}
             comparable = [self.retrievers[name].comparable for name in names]
-            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options)
+            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options, **kept)
             return built.with_ids(self.ids)
 
         index: Index = self.indexes.get(self.key(kind, names, options), build)

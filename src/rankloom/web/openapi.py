@@ -105,7 +105,7 @@ def body_schema(limits: Limits) -> Schema:
         | {"default": DEFAULT_K, "description": "Number of hits."},
         "offset": {"type": "integer", "minimum": 0, "maximum": limits.results}
         | {"default": 0, "description": "How many of the best hits to skip."},
-        "method": name | {"default": AUTO, "description": "A method, with options as in vote(share=0.3)."},
+        "method": name | {"default": AUTO, "description": "A method, with options as in vote(neighbors_weight=0.5)."},
         "rankers": _list(name, 100, 1) | {"description": "Fuse only these rankers."},
         "weights": {"type": "object", "minProperties": 1, "additionalProperties": number}
         | {"description": "How much each ranker counts, by name, where the method can honor it."},

@@ -7,17 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import UNIT, Rows
-from rankloom.errors import check_range, whole_number
+from rankloom.errors import InputError, whole_number
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation, Part
 from rankloom.index.settings import Absent
 from rankloom.ranks import Ranks
-from rankloom.ranks.align import Missing, RankerLists, align, by_name, with_lists
-from rankloom.threads import Progress
-from rankloom.weft.row_kind import COMPARATOR, WeftRows, WeftSettings
-from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
-from rankloom.weft.weights import Weights, field_parts
+from rankloom.ranks.align import Missing, RankerLists, align, by_name
+from rankloom.ranks.arrays import Bools
+from rankloom.threads import Progress, running
+from rankloom.weft.row_kind import COMPARATOR, MET, WeftRows, WeftSettings
+from rankloom.weft.votes import MIN_MET, NEIGHBORS_WEIGHT, VOTE_DEPTH, Rules, Voter, cast, count, nearest_of, weft_depth
+from rankloom.weft.weights import Weights, field_parts, positive_weights
 
 CUTOFF = 20  # how much of each list makes up a row
 FUSED = "all rankers"  # the name of the fused field in an explanation
@@ -67,7 +69,10 @@ class WeftIndex(CollectionIndex[Rows]):
         reposition: bool = True,
         absent: Absent = "first",
         comparable: Sequence[bool] | None = None,
+        symmetric: Sequence[bool] | None = None,
+        exhaustive: Sequence[bool] | None = None,
         keep_scores: bool = True,
+        keep_nearest: bool = True,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> WeftIndex:
@@ -81,11 +86,19 @@ class WeftIndex(CollectionIndex[Rows]):
             How many items of each list are used.
         expand : int
             The number of entries that a row is expanded by, including the item itself.
-        weights : sequence of float, "agreement" or None
-            The weight of each ranker; equal by default. "agreement" gives more weight to rankers that agree with the
-            fusion, and less to those that duplicate others.
+        weights : "agreement" or None
+            "agreement" gives more weight to rankers that agree with the fusion, and less to those that duplicate
+            others; equal by default. Weights of your own are given to `search` and `vote`: one index serves them all.
         width : int or None
             How many of the largest entries of each row to store; all if None.
+        symmetric : sequence of bool, optional
+            Whether the scores of each ranker are symmetric, such as the cosine of two vectors: `vote` then lowers those
+            of items that are near many others. By default, no.
+        exhaustive : sequence of bool, optional
+            Whether each ranker's lists of queries that end before the last column have all items with a score above 0,
+            as those of BM25 do: to `vote`, the other items score 0. By default, no: they score as the last one.
+        keep_nearest : bool
+            Whether to store the first 20 items of each list with their scores, which `vote` needs.
         depth, reposition, absent, comparable, keep_scores, threads, progress
             As in `FusionIndex.build`.
         """
@@ -102,6 +115,9 @@ class WeftIndex(CollectionIndex[Rows]):
             reposition=reposition,
             absent=absent,
             comparable=comparable,
+            symmetric=symmetric,
+            exhaustive=exhaustive,
+            keep_nearest=keep_nearest,
         )
 
     def vote(
@@ -109,30 +125,77 @@ class WeftIndex(CollectionIndex[Rows]):
         queries: RankerLists,
         k: int = 100,
         *,
-        share: float = SHARE,
-        virtual: bool | None = None,
+        weights: Sequence[float] | None = None,
+        neighbors_weight: float = NEIGHBORS_WEIGHT,
         missing: Missing = "error",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Fuse the rankers' own lists of external queries with the list that `search` returns.
+        """Fuse the rankers' own lists of external queries with weft's, which has what their neighbors list.
 
-        This is CombSUM over the first 100 items of each list, where the list from `search` has `share` of all votes.
+        Give lists of 300 items, if a ranker has so many; if k is above 300, of k. Scores are standardized, and each
+        ranker counts by how coherent its list is.
 
         Parameters
         ----------
-        share : float
-            From 0 to 1: 0 is CombSUM of the rankers alone, 1 is `search`.
-        queries, k, virtual, missing, threads, progress
-            As in `search`.
+        weights : sequence of float, optional
+            How much each ranker counts, besides that; 1 by default.
+        neighbors_weight : float
+            How much weft's list counts, for each ranker: with 0, only the rankers' lists do.
+        queries, k, missing, threads, progress
+            As in `search`, without virtual positions.
         """
         k = whole_number("k", k)
-        check_range(0, 1, share=share)
-        aligned = align(by_name(queries, self.settings.rankers), missing=missing)
-        found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
-        return add_votes(with_lists([self._numbered(r) for r in aligned]), found, k, share)
+        with running(threads, progress):
+            aligned = align(by_name(queries, self.settings.rankers), missing=missing)
+            lists = [self._numbered(ranks).head(max(k, VOTE_DEPTH)) for ranks in aligned]
+            return self.add_votes(lists, self.vote_list(aligned, k), k, weights, neighbors_weight)
 
-    def explain(self, query: Query, item: int | str, *, virtual: bool | None = None) -> Explanation:
+    def vote_list(self, queries: RankerLists, k: int, *, allowed: Bools | None = None) -> Ranks:
+        """Return weft's list for a vote: the first 200 items (k, if that is above 300) that share 5 entries of its row.
+
+        If fewer items share so many, 4 are enough, and so on. Where the scores of all rankers are comparable, one is.
+        """
+        rows, ids = self._external_rows(queries, False, "error")
+        table, mask, n = self._served or self._table, self._table.mask(allowed), min(weft_depth(k), self.n_items)
+        if not self.settings.comparable or not all(self.settings.comparable):
+            met = table.search(MET, rows, mask, MIN_MET).scores
+            enough = met[:, ::-1].cumsum(axis=1) >= n
+            rows = rows._replace(own=frozen(-np.maximum(enough.sum(axis=1), 1).astype(np.int32)))
+        best = table.search(COMPARATOR, rows, mask, n)
+        return Ranks.trusted(*best, self.n_items, item_ids=self.item_ids, query_ids=ids, kind="queries")
+
+    def add_votes(
+        self,
+        lists: Sequence[Ranks],
+        found: Ranks,
+        k: int,
+        weights: Sequence[float] | None = None,
+        neighbors_weight: float = NEIGHBORS_WEIGHT,
+    ) -> Ranks:
+        """Return the votes of the rankers' lists and of weft's, with the numbers of the items."""
+        if "nearest" not in self.arrays:
+            raise InputError("The index was built without what votes need; build it with keep_nearest=True.")
+        near = map(nearest_of, self.arrays["nearest"], self.arrays["nearest_scores"])
+        settings = self.settings
+        no = (False,) * settings.n_rankers
+        given = positive_weights(weights, settings.n_rankers)
+        flags = zip(settings.symmetric or no, settings.exhaustive or no, given, strict=True)
+        voters = [Voter(own, items, *known) for own, items, known in zip(lists, near, flags, strict=True)]
+        return count(self.ballots(voters, found, Rules(neighbors_weight, self.n_items)), k)
+
+    def ballots(self, voters: Sequence[Voter], found: Ranks, rules: Rules) -> list[Ranks]:
+        """Return what each voter, then weft, adds to the score of each item: `votes.cast`."""
+        return cast(voters, found, rules, self._table.slots)
+
+    def explain(
+        self,
+        query: Query,
+        item: int | str,
+        *,
+        weights: Sequence[float] | None = None,
+        virtual: bool | None = None,
+    ) -> Explanation:
         """Return the neighbors that an item shares with a query, by ranker; their contributions sum to the similarity.
 
         Examples
@@ -146,7 +209,8 @@ class WeftIndex(CollectionIndex[Rows]):
 
         row, id = self._row(query, virtual)
         other, other_id = self._row(item, None)
-        fields = field_parts(self.arrays["shares"])
+        given = None if weights is None else positive_weights(weights, self.settings.n_rankers)
+        fields = field_parts(self.arrays["shares"], given)
         shared, shares = np.empty(len(other.items) + 1, np.uint32), np.empty((len(other.items) + 1, len(fields)))
         with self._table.slots.borrowed() as slot:
             n = contributions(row, other, fields, slot, shared, shares)

@@ -7,8 +7,10 @@ import numpy as np
 from rankloom.fusion_graph.on_disk import normalize_part
 from rankloom.index.job import Job, Step
 from rankloom.index.shard import prefix, shard_postings
+from rankloom.index.steps import depth_of, tables
 from rankloom.weft.row_kind import ROWS, WeftSettings
 from rankloom.weft.rows import expanded, item_lists, neighbors_of
+from rankloom.weft.votes import N_NEAREST, nearest
 from rankloom.weft.weights import shares_of
 
 
@@ -18,6 +20,7 @@ def weft_steps(job: Job) -> list[Step]:
         Step("lists", "Repositioning", lists_part, job.n_parts),
         Step("join", "Joining", join_lists, 1),
         Step("expand", "Expanding", expand_part, job.n_parts),
+        *([Step("nearest", "Copying", copy_nearest, 1)] if job.spec["keep_nearest"] else []),
     ]
 
 
@@ -36,7 +39,7 @@ def join_lists(job: Job, _: int) -> None:
             start, stop = job.part(number)
             joined[:, start:stop] = job.read(f"lists_{number}")
     listed = [empty < job.spec["n_items"] for empty in job.read_notes("lengths")["empty"]]
-    job.store({"shares": shares_of(job.spec["weights"], listed)})
+    job.store({"shares": shares_of(listed)})
 
 
 def expand_part(job: Job, number: int) -> None:
@@ -48,3 +51,16 @@ def expand_part(job: Job, number: int) -> None:
         found = shard_postings(rows, rows.sizes, slot)
     own = {**dict(zip(ROWS, rows, strict=True)), **found}
     job.store({prefix(number) + name: array for name, array in own.items()})
+
+
+def copy_nearest(job: Job, _: int) -> None:
+    """Write the nearest items of each item by each ranker, as `stacked_nearest` returns them."""
+    shape = (job.spec["settings"]["n_rankers"], job.spec["n_items"], N_NEAREST)
+    with job.filled("nearest", shape, np.int32) as items, job.filled("nearest_scores", shape, np.float32) as scores:
+        for ranker in range(shape[0]):
+            all_items, all_scores = tables(job, ranker)
+            for start, stop in map(job.part, range(job.n_parts)):
+                rows = (slice(start, stop), slice(0, depth_of(job, all_items)))
+                own = None if all_scores is None else np.asarray(all_scores[rows], np.float32)
+                found = nearest(np.asarray(all_items[rows], np.int32), own, start)
+                items[ranker, start:stop], scores[ranker, start:stop] = found

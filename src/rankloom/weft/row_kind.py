@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import Rows
-from rankloom.errors import InputError, brief, check_choice, whole_number
+from rankloom.errors import InputError, brief, check_choice, check_flag, whole_number
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.index.job import Job, Step
 from rankloom.index.order import Order
-from rankloom.index.row_kind import Kernel, RowKind
+from rankloom.index.row_kind import Comparison, Kernel, RowKind
 from rankloom.index.row_table import ALL, QueryRows, RowTable
-from rankloom.index.settings import IndexSettings
+from rankloom.index.settings import IndexSettings, checked_flags
 from rankloom.index.shard import postings
 from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.io.text_file import Plain
@@ -25,10 +25,21 @@ from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch
 from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of
-from rankloom.weft.weights import Weights, agreement_shares, check_weights, field_parts, have_lists, rarity, shares_of
+from rankloom.weft.votes import N_NEAREST, stacked_nearest
+from rankloom.weft.weights import (
+    AGREED,
+    Weights,
+    agreement_shares,
+    field_parts,
+    have_lists,
+    positive_weights,
+    rarity,
+    shares_of,
+)
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 COMPARATOR = "weft"  # there is only one
+MET = "met"  # in its place, to count what rows share
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +48,18 @@ class WeftSettings(IndexSettings):
 
     expand: int
     width: int | None
+    symmetric: tuple[bool, ...] = field(default=(), kw_only=True)
+    exhaustive: tuple[bool, ...] = field(default=(), kw_only=True)
 
     def checked(self) -> WeftSettings:
         """Return the settings of a build in their own types; raise InputError if one is not valid."""
         expand = whole_number("expand", self.expand)
         width = None if self.width is None else whole_number("width", self.width)
         checked = IndexSettings.checked(self)
-        return replace(checked, expand=min(expand, checked.max_expand), width=width)
+        symmetric = checked_flags("symmetric", self.symmetric, self.n_rankers)
+        exhaustive = checked_flags("exhaustive", self.exhaustive, self.n_rankers)
+        expand = min(expand, checked.max_expand)
+        return replace(checked, expand=expand, width=width, symmetric=symmetric, exhaustive=exhaustive)
 
     @property
     def max_expand(self) -> int:
@@ -57,10 +73,11 @@ AGREEMENT = WeftSettings(1, 10, 1000, True, expand=4, width=None)
 
 @dataclass(frozen=True)
 class WeftRows(RowKind[Rows]):
-    """The kind of row of a weft index; `weights` matter only in a build."""
+    """The kind of row of a weft index; what else it has matters only in a build."""
 
     settings: WeftSettings
     weights: Weights = None
+    keep_nearest: bool = False
 
     SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
     ROWS: ClassVar[tuple[str, ...]] = ROWS
@@ -73,19 +90,36 @@ class WeftRows(RowKind[Rows]):
         "row_sizes": ("uint32", ("rows", "m + 1")),
         "post_least": ("uint32", ("vertices", "m + 1")),
     }
-    RANGES: ClassVar[Ranges] = {"lists": (PAD, "n - 1"), "shares": (0.0, 1.0)}
+    OPTIONAL: ClassVar[Layout] = {  # what only votes need
+        "nearest": ("int32", ("m", "n", N_NEAREST)),
+        "nearest_scores": ("float32", ("m", "n", N_NEAREST)),
+    }
+    RANGES: ClassVar[Ranges] = {"lists": (PAD, "n - 1"), "shares": (0.0, 1.0), "nearest": (PAD, "n - 1")}
 
     @classmethod
-    def of(cls, names: tuple[str, ...], n_rankers: int, *, weights: Weights = None, **options: Any) -> Self:
-        return replace(super().of(names, n_rankers, **options), weights=weights)
+    def of(
+        cls,
+        names: tuple[str, ...],
+        n_rankers: int,
+        *,
+        weights: Weights = None,
+        keep_nearest: bool = False,
+        **options: Any,
+    ) -> Self:
+        if weights is not None and not (isinstance(weights, str) and weights == AGREED):
+            raise InputError(
+                f"weights must be 'agreement' or None; got {brief(weights)}. Give numbers when you search."
+            )
+        check_flag(keep_nearest=keep_nearest)
+        return replace(super().of(names, n_rankers, **options), weights=weights, keep_nearest=keep_nearest)
 
     def is_valid(self) -> bool:
         return self.settings.expand <= self.settings.max_expand
 
-    def checked_comparator(self, name: str | None) -> str:
+    def checked_comparator(self, name: str | None, weights: Sequence[float] | None) -> Comparison:
         if name is not None:
             check_choice("comparator", name, (COMPARATOR,))
-        return COMPARATOR
+        return COMPARATOR if weights is None else tuple(positive_weights(weights, self.settings.n_rankers))
 
     def sizes(self, rows: Rows) -> Array:
         return rows.sizes
@@ -94,12 +128,9 @@ class WeftRows(RowKind[Rows]):
         """Return the arrays of the method: order, lists, weights, rows, postings."""
         cutoff = max(self.settings.cutoff, AGREEMENT.cutoff)
         order, normalized = normalize_collection(collection, cutoff, self.settings)
-        given = check_weights(self.weights, len(normalized))
-        if self.weights == "agreement":
-            shares = _agreement(normalized, order)
-        else:
-            shares = shares_of(given, have_lists(normalized))
-        return self.arrays(item_lists(normalized, self.settings.cutoff), order, shares)
+        shares = _agreement(normalized, order) if self.weights == AGREED else shares_of(have_lists(normalized))
+        nearest = stacked_nearest(collection) if self.keep_nearest else {}
+        return self.arrays(item_lists(normalized, self.settings.cutoff), order, shares) | nearest
 
     def arrays(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
         """Return the arrays of an index by the lists of the items and the weights of the rankers."""
@@ -116,10 +147,12 @@ class WeftRows(RowKind[Rows]):
     def linked(self, rows: Rows, members: Array | None, table: RowTable[Rows]) -> Rows:
         return rows
 
-    def kernel(self, comparator: str, table: RowTable[Rows]) -> Kernel:
-        from rankloom._kernels.weft.search import search
+    def kernel(self, comparator: Comparison, table: RowTable[Rows]) -> Kernel:
+        from rankloom._kernels.weft.search import count_met, search
 
-        return partial(search, field_parts(table.arrays["shares"]))
+        weights = None if isinstance(comparator, str) else comparator
+        parts = field_parts(table.arrays["shares"], weights)
+        return partial(count_met if comparator == MET else search, parts)
 
     def item_bytes(self, depth: int) -> int:
         settings = self.settings
@@ -132,9 +165,11 @@ class WeftRows(RowKind[Rows]):
         return weft_steps(job)
 
     def spec(self) -> Plain:
-        if isinstance(self.weights, str):
-            raise InputError(f"On disk, weights must be a number for each ranker; got {brief(self.weights)}.")
-        return {"weights": check_weights(self.weights, self.settings.n_rankers)}
+        if self.weights is not None:
+            raise InputError(
+                f"A build on disk cannot compare all lists, as weights={self.weights!r} does; leave it out."
+            )
+        return {"keep_nearest": self.keep_nearest}
 
 
 def _agreement(normalized: Sequence[Int32s], order: Order) -> Floats:

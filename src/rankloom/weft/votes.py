@@ -1,56 +1,182 @@
-"""Vote: the sum of the rankers' own lists and weft's list."""
+"""Vote: the sum of the rankers' own lists and weft's list, on one scale."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+
+from rankloom._kernels import contiguous, frozen
+from rankloom._kernels.weft.arguments import Nearest, Standing
 from rankloom.errors import check_range
-from rankloom.ranks import Ranks
-from rankloom.ranks.normalizations import min_max, rank_norm
-from rankloom.ranks.pool import fuse_pools, weighted_sum
-from rankloom.weft.weights import positive_weights
+from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s
+from rankloom.ranks.normalizations import rank_norm
+from rankloom.ranks.pool import Pool, fuse_pools
+from rankloom.threads import Scratch, run_blocks
 
-VOTE_DEPTH = 100  # items of each list that get votes
-SHARE = 0.2  # of weft in all votes
+VOTE_DEPTH = 300  # items of each ranker's list that get votes
+WEFT_DEPTH = 200  # and of weft's
+NEIGHBORS_WEIGHT = 0.35  # of weft's vote, for each ranker
+N_NEAREST = 20  # items of each item's list
+MIN_MET = 5  # entries of its row that a query shares with an item of weft's list, if enough items do
+LEAK = 0.3  # of what is below the floor
+MAX_TILT = 0.6  # of a ranker's weight by its coherence
+BLOCK = 256  # queries
+IN_ORDER = frozen(np.empty(0, np.int32))
+NOBODY = Nearest(frozen(np.empty((0, 0), np.int32)), frozen(np.empty((0, 0), np.float32)), IN_ORDER)
 
 
-def add_votes(
-    voters: Sequence[Ranks],
-    found: Ranks,
-    k: int,
-    share: float,
-    weights: Sequence[float] | None = None,
-    *,
-    depth: int = VOTE_DEPTH,
-) -> Ranks:
-    r"""Return CombSUM of the rankers' lists and weft's list, which has `share` of all votes.
+@dataclass(frozen=True, slots=True)
+class Voter:
+    """A ranker's lists of some queries, the nearest items of each item, and what is known of its scores."""
 
-    .. math:: V(a) = \sum_r w_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
+    lists: Ranks
+    nearest: Nearest
+    symmetric: bool = False  #: whether items that are near many others get lower scores
+    exhaustive: bool = False  #: whether a list that ends before the last column has all items that score above 0
+    weight: float = 1.0
 
-    over the first 100 items of each list, with min-max normalized scores s, m rankers whose weights sum to m, and the
-    share :math:`\sigma`; positions (`rank_norm`) replace all scores if a ranker has none.
+    @property
+    def hubs(self) -> Nearest:
+        """What lowers the scores of hubs: nobody, unless scores are symmetric."""
+        return self.nearest if self.symmetric and self.lists.scores is not None else NOBODY
+
+
+class Rules(NamedTuple):
+    """What votes depend on besides the lists: the weight of weft's, and how many items may be listed."""
+
+    neighbors_weight: float
+    n_items: int
+
+
+def weft_depth(k: int) -> int:
+    """Return how many items of weft's list get votes; the same for all k up to the depth of the rankers' lists."""
+    return WEFT_DEPTH if k <= VOTE_DEPTH else k
+
+
+def stacked_nearest(collection: Sequence[Ranks]) -> dict[str, Array]:
+    """Return the nearest items of each item by each ranker, without the item itself, and their scores."""
+    found = [nearest(lists.items, lists.scores) for lists in collection]
+    items, scores = (frozen(np.stack(parts)) for parts in zip(*found, strict=True))
+    return {"nearest": items, "nearest_scores": scores}
+
+
+def nearest(items: Int32s, scores: Float32s | None, first: int = 0) -> tuple[Int32s, Float32s]:
+    """Return the nearest items of each item from `first` on, and their scores, or negative positions."""
+    own = np.arange(first, first + len(items))[:, None]
+    cut = items[:, : N_NEAREST + 1]
+    order = np.argsort((cut == own) | (cut == PAD), axis=1, kind="stable")[:, :N_NEAREST]
+    found = np.full((len(items), N_NEAREST), PAD, np.int32)
+    values = np.zeros(found.shape, np.float32)
+    found[:, : order.shape[1]] = np.take_along_axis(np.where(cut == own, PAD, cut), order, axis=1)
+    if scores is None:
+        values -= np.arange(N_NEAREST, dtype=np.float32)
+    else:
+        values[:, : order.shape[1]] = np.take_along_axis(scores, order, axis=1)
+    return found, np.where(found == PAD, np.float32(0), values)
+
+
+def nearest_of(items: Int32s, scores: Float32s | None, rows: Int32s = IN_ORDER) -> Nearest:
+    """Return lists of items as the nearest of each; positions replace the scores of a ranker without any.
+
+    `rows` has the row of each item, if not all items have one.
     """
-    if share == 1:
-        return found.head(k)
-    return count_votes([*voters, found], vote_weights(len(voters), share, weights), k, depth=depth)
+    if scores is None:
+        scores = np.tile(-np.arange(items.shape[1], dtype=np.float32), (len(items), 1))
+    return Nearest(contiguous(items), contiguous(scores), contiguous(rows))
 
 
-def vote_weights(n_rankers: int, share: float, weights: Sequence[float] | None = None) -> list[float]:
-    """Return the weight of each ranker's vote, which sum to their number, and that of weft's.
+def cast(voters: Sequence[Voter], found: Ranks, rules: Rules, scratch: Scratch) -> list[Ranks]:
+    r"""Return what each voter, then weft, adds to the score of each item that it lists.
 
-    Examples
-    --------
-    >>> vote_weights(2, 0.2)
-    [1.0, 1.0, 0.5]
+    With the z of a score by the mean and the deviation of the first 100 of its list (those of a symmetric ranker are
+    lowered by half the mean score of the item's 20 nearest), t the 100th largest z, y = z, below the floor t + 0.3
+    (z - t), w the weight of a ranker by the coherence of its list, and 0 for what is in no list, the score is
+
+    .. math:: V(a) = \sum_r w_r\, (y_r(a) - y_r(0)) + 0.35\, m\, (z_{weft}(a) - z_{weft}(0))
     """
-    check_range(0, 1, share=share)
-    given = positive_weights(weights, n_rankers)
-    own = [weight * n_rankers / sum(given) for weight in given]
-    return [*own, n_rankers * share / (1 - share) if share < 1 else 1.0]
+    check_range(0, 100, neighbors_weight=rules.neighbors_weight)
+    standings = [_stand(one.lists, rules.n_items, one.hubs, one.exhaustive) for one in voters]
+    weights = coherence_weights(standings, [one.nearest for one in voters], scratch)
+    ballots = [
+        _ballot(one.lists, standing, weight * one.weight)
+        for one, standing, weight in zip(voters, standings, weights, strict=True)
+    ]
+    ours = _stand(found, rules.n_items)
+    return [*ballots, _ballot(found, ours._replace(floor=ours.rest), rules.neighbors_weight * len(voters))]
 
 
-def count_votes(voters: Sequence[Ranks], weights: Sequence[float], k: int, *, depth: int = VOTE_DEPTH) -> Ranks:
-    """Return CombSUM of lists with these weights, by positions if a list has no scores."""
-    normalize = min_max if all(r.scores is not None for r in voters) else rank_norm
-    k = min(k, voters[-1].n_items)
-    return fuse_pools(
-        voters, k, lambda pool: weighted_sum(pool, [normalize(r) for r in pool.ranks], weights), depth=depth
-    )
+def count(ballots: Sequence[Ranks], k: int) -> Ranks:
+    """Return the k items with most votes for each query."""
+    return fuse_pools(ballots, min(k, ballots[0].n_items), _votes)
+
+
+def _votes(pool: Pool) -> Floats:
+    return pool.fold(np.add, [_scores(ranks) for ranks in pool.ranks], 0.0)
+
+
+def _scores(lists: Ranks) -> Float32s:
+    return lists.scores if lists.scores is not None else rank_norm(lists).astype(np.float32)
+
+
+def _stand(lists: Ranks, n_items: int, hubs: Nearest = NOBODY, exhaustive: bool = False) -> Standing:
+    """Return lists sorted by their corrected scores, with the z of these."""
+    from rankloom._kernels.weft.votes import stand
+
+    rows, shape = lists.n_queries, lists.items.shape
+    out = Standing(np.full(shape, PAD, np.int32), np.zeros(shape), np.zeros(rows), np.zeros(rows))
+    items, scores = contiguous(lists.items), contiguous(_scores(lists))
+
+    def work(start: int, stop: int) -> None:
+        stand(start, stop, items, scores, exhaustive, n_items, hubs, out)
+
+    run_blocks(work, rows, stage="Voting", block=BLOCK)
+    return Standing(*map(frozen, out))
+
+
+def coherence_weights(standings: Sequence[Standing], nearest: Sequence[Nearest], scratch: Scratch) -> Floats:
+    r"""Return the weight of each ranker for each query, by how coherent its list is, shape (m, n_queries).
+
+    .. math:: D_r = \tfrac14 \Big( ac(r, r) + 2\, c(r, r) + \tfrac{1}{m - 1} \sum_{g \ne r} ac(r, g) + 2\, c(r, g)
+        \Big), \quad w_r = 1 + \mathrm{clip}(D_r - \bar D, -0.6, 0.6)
+
+    c(r, g) is the share of the ordered pairs of the first 10 of r's list in which the second is among the first 20 of
+    the first one's list by g; ac(r, g) is the correlation, over the first 50, of an item's z with the mean of what its
+    10 nearest by g have above the floor.
+    """
+    m, rows = len(standings), len(standings[0].rest)
+    if m == 1:
+        return np.ones((1, rows))
+    coherence = np.zeros((m, rows))
+    for r, standing in enumerate(standings):
+        for g, near in enumerate(nearest):
+            coherence[r] += _cohere(standing, near, scratch) / (1 if g == r else m - 1)
+    coherence /= 4
+    weights: Floats = 1 + np.clip(coherence - sum(coherence) / m, -MAX_TILT, MAX_TILT)
+    return weights
+
+
+def _cohere(standing: Standing, nearest: Nearest, scratch: Scratch) -> Floats:
+    from rankloom._kernels.weft.votes import cohere
+
+    out = np.zeros(len(standing.rest))
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            cohere(start, stop, standing, nearest, slot, out)
+
+    run_blocks(work, len(out), stage="Voting", block=BLOCK)
+    return out
+
+
+def _ballot(lists: Ranks, standing: Standing, weight: float | Floats) -> Ranks:
+    """Return what a voter adds to the score of each item that it lists."""
+    z, rest, floor = standing.z, standing.rest[:, None], standing.floor[:, None]
+    least = floor + LEAK * (rest - floor)
+    votes = np.where(z >= floor, z, floor + LEAK * (z - floor)) - least
+    votes *= np.reshape(weight, (-1, 1))
+    scores = np.where(standing.items == PAD, 0.0, votes).astype(np.float32)
+    return lists.replaced(items=standing.items, scores=scores, recall=None)

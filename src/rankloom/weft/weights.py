@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, Literal
 
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.errors import InputError, brief
+from rankloom.errors import InputError
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.ranks.pool import checked_weights
 from rankloom.threads import Scratch, run_blocks
 
-#: Numbers, one for each ranker; "agreement"; or None, for equal weights.
-Weights = Sequence[float] | str | None
+AGREED: Final = "agreement"
+#: By agreement, or None for equal weights.
+Weights = Literal["agreement"] | None
 OVERLAP_DEPTH = 10  # positions that the rank-biased overlap compares
 OVERLAP_PERSISTENCE = 0.9
-
-
-def check_weights(weights: Weights, n_rankers: int) -> list[float] | None:
-    """Return weights as plain numbers, None if they depend on the lists; raise InputError if they are not valid."""
-    if isinstance(weights, str):
-        if weights != "agreement":
-            raise InputError(f"weights must be a number for each ranker, or 'agreement'; got {brief(weights)}.")
-        return None
-    given = positive_weights(weights, n_rankers)
-    return None if weights is None else given
 
 
 def positive_weights(weights: Sequence[float] | None, n_rankers: int) -> list[float]:
@@ -37,9 +29,9 @@ def positive_weights(weights: Sequence[float] | None, n_rankers: int) -> list[fl
     return given
 
 
-def shares_of(weights: Sequence[float] | None, listed: Sequence[bool]) -> Floats:
-    """Return weights that sum to 1; by default equal ones for the rankers that have lists, or for all if none has."""
-    given = np.array(weights if weights is not None else listed if any(listed) else [1] * len(listed), np.float64)
+def shares_of(listed: Sequence[bool]) -> Floats:
+    """Return weights that sum to 1, equal ones for the rankers that have lists, or for all if none has."""
+    given = np.array(listed if any(listed) else [1] * len(listed), np.float64)
     return frozen(given / given.sum())
 
 
@@ -48,9 +40,10 @@ def have_lists(normalized: Sequence[Int32s]) -> list[bool]:
     return [bool((lists != PAD).any()) for lists in normalized]
 
 
-def field_parts(shares: Floats) -> Floats:
+def field_parts(shares: Floats, weights: Sequence[float] | None = None) -> Floats:
     """Return the weight of each field in the score: one half for the fused field, one half shared by the rankers."""
-    return frozen(np.concatenate([[0.5], shares / 2]))
+    own = shares if weights is None else shares * weights
+    return frozen(np.concatenate([[0.5], own / (2 * own.sum()) if own.sum() > 0 else shares / 2]))
 
 
 def agreement_shares(lists: Int32s, fused: Int32s, unlike: Floats, scratch: Scratch) -> Floats:

@@ -103,6 +103,17 @@ def test_terms_are_the_heaviest_of_an_item():
     assert many.scores.tolist() == whole.rank().scores.tolist()
 
 
+def test_items_of_large_collections_are_queries_of_25_terms(monkeypatch):
+    texts = [" ".join(f"w{n * 7 % 31}" for n in range(start, start + 30)) for start in range(9)]
+    cut, whole = RANKERS["okapi"](max_terms=25).fit(texts).rank(), RANKERS["okapi"]().fit(texts)
+    assert whole.rank().scores.tolist() != cut.scores.tolist()
+    monkeypatch.setattr("rankloom.rankers.text.term_model.MANY_TEXTS", 8)
+    large = RANKERS["okapi"]().fit(texts)
+    assert large.rank().scores.tolist() == cut.scores.tolist()
+    assert large.rank(queries=texts).scores.tolist() == whole.rank(queries=texts).scores.tolist()
+    assert large.subset(np.arange(4)).rank_items(np.arange(2)).items.tolist()  # statistics, not items, decide
+
+
 @pytest.mark.parametrize("max_terms", [0, "many", 2.5])
 def test_max_terms_must_be_a_positive_number(max_terms):
     with pytest.raises(InputError, match=r"max_terms .*must be"):

@@ -38,3 +38,23 @@ class NewRows(NamedTuple):
     items: np.ndarray
     weights: np.ndarray
     sizes: np.ndarray
+
+
+class Nearest(NamedTuple):
+    """The neighbors of items by a ranker, best first, and their scores; the item itself does not count.
+
+    `rows` has the row of each item; empty if row i is that of item i.
+    """
+
+    items: np.ndarray
+    scores: np.ndarray
+    rows: np.ndarray
+
+
+class Standing(NamedTuple):
+    """Lists sorted by their scores, the z of these, that of items not listed, and the floor."""
+
+    items: np.ndarray
+    z: np.ndarray
+    rest: np.ndarray
+    floor: np.ndarray

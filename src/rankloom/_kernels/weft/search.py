@@ -23,6 +23,8 @@ BOUND_UNIT = 1 << 24  # bounds are integers, in units of 1 / BOUND_UNIT: sums ar
 class Query(NamedTuple):
     """One query that has been laid out: its item, the weights and posting lists of its entries, its sizes, and its
     best items so far.
+
+    An external query has no item: `own` is -1, or -n if only rows that have n of its entries are compared.
     """
 
     own: int
@@ -246,6 +248,52 @@ def collect(step, floor, mark, query, target, scratch, room):
     return n, rest
 
 
+@inner
+def count_entries(query, target, scratch, room):
+    """Count, for each allowed row, the entries of the query that it has; return the number of rows that have any."""
+    postings, allowed, sums = target.postings, target.allowed, scratch.sums
+    n = 0
+    for source in query.sources:
+        for entry in range(postings.start[source], postings.stop[source]):
+            s = postings.rows[entry]
+            if allowed.size > 0 and not allowed[s]:
+                continue
+            if sums[s] == 0:
+                room.candidates[n] = s
+                n += 1
+            sums[s] += 1
+    return n
+
+
+@inner
+def search_met(query, target, parts, scratch, room):
+    """Compare the rows that have enough entries of the query."""
+    found = length_of(query.items)
+    floor = floor_of(query.sims[found - 1]) if found == query.items.size else 0.0
+    for at in range(count_entries(query, target, scratch, room)):
+        s = room.candidates[at]
+        if scratch.sums[s] >= -query.own:
+            sim = compare(s, floor, query, target.content, parts, scratch.slot, room)
+            found, floor = record(target.numbers[s], sim, found, floor, query)
+        scratch.sums[s] = 0
+
+
+@kernel
+def count_met(parts, start, stop, queries, target, scratch, best):
+    """Add to column n of a query's scores the number of rows with n + 1 of its entries; to the last, with more."""
+    content = queries.content
+    room = make_room(1, target, parts.size, scratch.sums.size)
+    for x in range(start, stop):
+        q, into = queries.rows[x], queries.into[x]
+        here = slice(content.ptr[q], content.ptr[q + 1])
+        counts = best.scores[into]
+        query = Query(-1, queries.sources[here], content.weights[here], content.sizes[q], best.items[into], counts)
+        for at in range(count_entries(query, target, scratch, room)):
+            s = room.candidates[at]
+            counts[min(np.int64(scratch.sums[s]), counts.size) - 1] += np.float32(1.0)
+            scratch.sums[s] = 0
+
+
 @kernel
 def search(parts, start, stop, queries, target, scratch, best):
     """Search with the queries from `start` to `stop`, and update the best items so far.
@@ -255,7 +303,8 @@ def search(parts, start, stop, queries, target, scratch, best):
     bounds, as long as these can beat the last of the best results.
 
     The contents of `queries` and `target` are `Rows`. `parts` holds the weight of each field in the score; they sum
-    to 1. `scratch.sums` is cleared before returning.
+    to 1. `scratch.sums` is cleared before returning. If `queries.own` is below -1, only rows that have so many entries
+    of the query are compared.
     """
     content, rows, sums, slot = queries.content, target.content, scratch.sums, scratch.slot
     room = make_room(widest(queries.rows[start:stop], content.ptr) + 1, target, parts.size, sums.size)
@@ -268,6 +317,10 @@ def search(parts, start, stop, queries, target, scratch, best):
             continue
         query = Query(queries.own[x], sources, weights, content.sizes[q], best.items[into], best.scores[into])
         lay_out(members, weights, slot, room.query)
+        if query.own < -1:
+            search_met(query, target, parts, scratch, room)
+            clear(members, slot)
+            continue
         plan(query, parts, target.postings, room)
         mark = new_mark(scratch.seen)
         step, found, floor = scan_first(mark, query, target, parts, scratch, room)

@@ -52,6 +52,7 @@ class ImageRanker(Options, ABC):
 
     part: ClassVar[str] = "images"
     comparable: ClassVar[bool] = True  #: queries are images, too
+    symmetric: ClassVar[bool] = True  #: of two descriptors
 
     longest_side: Count | None = None
 

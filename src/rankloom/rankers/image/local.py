@@ -85,6 +85,8 @@ class VocabularyRanker(Scheme):
 
     part: ClassVar[str] = "images"
     comparable: ClassVar[bool] = True  #: queries are images, too
+    symmetric: ClassVar[bool] = True  #: of two sets of visual words
+    exhaustive: ClassVar[bool] = True  #: a list has all images that share a visual word
     overlap: ClassVar[str] = "minimum"  # l1 of two rows that sum to 1 is 2 - 2 times the sum of the smaller weights
 
     branch: Count = 10

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -77,6 +77,8 @@ class BowCosine(TermRanker):
     >>> model.rank(["failure of the heart"], depth=2).scores.round(4)
     array([[1. , 0.5]], dtype=float32)
     """
+
+    symmetric: ClassVar[bool] = True
 
     weights: Weights = "log-tf-idf"
 

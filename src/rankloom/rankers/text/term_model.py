@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 BLOCK = 256  # queries per block
+MANY_TEXTS = 50_000  # a collection above this is large
+ENOUGH_TERMS = 25  # of an item as a query, in a large collection
 
 #: The overlap of two weights, and the function of both sizes that their sum is divided by; see `_kernels.postings`.
 OVERLAPS = {"product": 0, "minimum": 1}
@@ -71,7 +73,7 @@ class Scheme(Options, ABC):
         """Return the weights of queries, items as queries among them."""
         return self.weigh(counts, statistics)
 
-    def as_queries(self, own: csr_matrix, texts: csr_matrix) -> csr_matrix:
+    def as_queries(self, own: csr_matrix, texts: csr_matrix, n_texts: int) -> csr_matrix:
         """Return what is searched for in place of the items."""
         return own
 
@@ -211,7 +213,7 @@ class WeightModel(ABC):
 
     @cached_property
     def _queries(self) -> csr_matrix:
-        return self.scheme.as_queries(self.own, self.texts)
+        return self.scheme.as_queries(self.own, self.texts, self.statistics.n_texts)
 
     def _ranked(
         self, rows: csr_matrix, own: Numbers, depth: int, *, allowed: Bools | None = None, block: int = BLOCK
@@ -272,9 +274,11 @@ class TermRanker(Scheme):
 
     part: ClassVar[str] = "texts"
     comparable: ClassVar[bool] = False  #: a few words are not a document
+    exhaustive: ClassVar[bool] = True  #: a list has all texts that share a term
     within: ClassVar[str] = "text"  #: where a pair of consecutive words must be: in one text, or in one sentence
 
-    #: Use only this many terms of an item as a query: the heaviest, those that add most to its score with itself.
+    #: Use only this many terms of an item as a query: the heaviest, those that add most to its score with itself. By
+    #: default all, and 25 in a collection of more than 50,000 texts.
     max_terms: Count | None = None
 
     @property
@@ -293,9 +297,10 @@ class TermRanker(Scheme):
         model = TermModel(space=space, scheme=self, **restored_weights(arrays, len(words)))
         return model.with_postings(arrays)
 
-    def as_queries(self, own: csr_matrix, texts: csr_matrix) -> csr_matrix:
+    def as_queries(self, own: csr_matrix, texts: csr_matrix, n_texts: int) -> csr_matrix:
         """Return the heaviest terms of the items, if there is a maximum."""
-        return own if self.max_terms is None else heaviest(own, own.data * texts.data, self.max_terms)
+        limit = ENOUGH_TERMS if self.max_terms is None and n_texts > MANY_TEXTS else self.max_terms
+        return own if limit is None else heaviest(own, own.data * texts.data, limit)
 
 
 def weighed(scheme: Scheme, statistics: Statistics, counts: csr_matrix) -> dict[str, csr_matrix]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +73,8 @@ class EncoderRanker:
     >>> fitted.rank(queries=["xxxx"], depth=2).items
     array([[1, 2]], dtype=int32)
     """
+
+    symmetric: ClassVar[bool] = True  #: of two vectors
 
     name: str
     encode: Encode | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -196,6 +196,8 @@ class Vectors(Options):
            [1, 2],
            [2, 0]], dtype=int32)
     """
+
+    symmetric: ClassVar[bool] = True  #: of two vectors
 
     part: str = "vectors"
     metric: Literal["cosine", "dot", "l1", "l2"] = "cosine"
