@@ -110,6 +110,7 @@ bench: $(DEV_READY) ## Measure speed and memory against yardsticks taken in the 
 
 effectiveness: $(DEV_READY) ## Measure the methods on all collections in RANKLOOM_DATA; takes half an hour, resumes
 	$(BIN)/python experiments/one_ranker.py results/effectiveness
+	$(BIN)/python experiments/merged.py results/effectiveness
 	$(BIN)/python experiments/effectiveness.py results/effectiveness
 
 docs: $(DEV_READY) ## Regenerate the pages made from the code, and build the documentation site into ./site

@@ -32,7 +32,8 @@ def measure(collection, cache):
     """Return {measure: (values of the ranker, values with its neighbors)}, a value for each judged query."""
     lists = rank_collection(collection, {RANKER: RANKER}, depth=DEPTH, cache=cache).lists[RANKER]
     alone = lists.queries.head(ANSWERS)
-    with_neighbors = rl.fuse([alone], "vote", ANSWERS, collection=[lists.items])
+    facts = {"symmetric": [lists.symmetric], "exhaustive": [lists.exhaustive]}
+    with_neighbors = rl.fuse([lists.queries], "vote", ANSWERS, collection=[lists.items], **facts)
     pair = [
         rl.evaluate(ranks, qrels=collection.queries.qrels, measures=list(MEASURES), per_query=True)
         for ranks in (alone, with_neighbors)
@@ -59,8 +60,8 @@ def section(measured):
 
 INTRO = (
     f"BM25 (`{RANKER}`) against `vote` of BM25 and nothing else: its own list of the query, and weft's, which is made "
-    "of its own lists of the documents. The share of weft's vote was chosen on these collections, except CosQA, "
-    f"CheckThat and WikiQA, with two rankers. {legend('BM25', alpha=ALPHA)}"
+    "of its own lists of the documents. The constants of vote were chosen with two rankers, on these collections "
+    f"except CheckThat and WikiQA. {legend('BM25', alpha=ALPHA)}"
 )
 
 

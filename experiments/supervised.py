@@ -193,8 +193,7 @@ INTRO = (
     "ranker' is chosen on the test queries, in its favor. `{command}`; {versions}."
 )
 TEXTS_INTRO = (
-    f"Text queries. {legend('vote', alpha=ALPHA)} The share of weft's vote was chosen with these collections in view, "
-    "except CosQA."
+    f"Text queries. {legend('vote', alpha=ALPHA)} The constants of vote were chosen with these collections in view."
 )
 RUNS_INTRO = (
     "Runs alone: weft, vote and FG need the lists of the collection's items, which these data do not have. "
