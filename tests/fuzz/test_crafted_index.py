@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from command import run, sentence
 from rankloom.io.folder import open_folder
 from rankloom.io.folder_writer import save_folder
 
@@ -57,7 +58,11 @@ def folder(tmp_path_factory):
 
 def craft(path, arrays, meta, random):
     """Save arrays and settings with one or two of them changed."""
-    arrays, settings = {name: np.array(array) for name, array in arrays.items()}, dict(meta["settings"])
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    settings = meta["settings"]
+    if not isinstance(settings, dict):
+        settings = {}
+    settings = dict(settings)
     for name in random.sample([*arrays, *settings], random.choice([1, 2])):
         if name in settings:
             settings[name] = random.choice(SETTINGS)
@@ -85,25 +90,59 @@ def test_a_crafted_index_is_rejected_or_searched(folder, number, seed):
 
 @pytest.fixture(scope="module")
 def searcher(tmp_path_factory):
-    """The folder of a saved searcher: a path, because Hypothesis prints the fixtures of a case it replays."""
+    """The folder of a searcher that has grown: a path, because Hypothesis prints the fixtures of a case it replays."""
     words = ["heat", "slab", "flow", "wing", "shock", "wave", "plate", "jet"]
-    texts = [" ".join(np.random.default_rng(i).choice(words, 12)) for i in range(30)]
+    texts = [" ".join(np.random.default_rng(i).choice(words, 12)) for i in range(42)]
+    rows = [{"id": f"d{i}", "text": text, "year": 1960 + i, "v": [i, i % 7, 1.0]} for i, text in enumerate(texts)]
+    searcher = rl.Searcher.build(rows[:40], ["okapi", "jaccard", "vectors(part=v)"], depth=12, cutoff=4)
+    searcher.add(rows[40:])
+    searcher.delete(["d7"])
     path = tmp_path_factory.mktemp("searcher") / "x.loom"
-    rl.Searcher.build(texts, rankers=["okapi", "jaccard", "bow"]).save(path)
+    searcher.save(path)
     return path
+
+
+def changed_plain(value, random):
+    """Return metadata with one value in it changed, which may be deep inside."""
+    if isinstance(value, dict) and value and random.random() < 0.9:
+        name = random.choice(sorted(value))
+        return {**value, name: changed_plain(value[name], random)}
+    if isinstance(value, list) and value and random.random() < 0.9:
+        at = random.randrange(len(value))
+        return [*value[:at], changed_plain(value[at], random), *value[at + 1 :]]
+    return random.choice([*SETTINGS, [1, 2], 2**40, 10**400, float("nan"), {}])
 
 
 @FUZZ
 @given(SEEDS)
 def test_a_crafted_searcher_is_rejected_or_searched(folder, searcher, seed):
     made = open_folder(searcher, kind="rankloom searcher")
-    craft(folder, made.arrays, made.meta, Random(seed))
+    random = Random(seed)
+    meta = dict(made.meta)
+    if random.random() < 0.3:
+        name = random.choice(["settings", "rankers", "indexes", "added"])
+        meta[name] = changed_plain(meta[name], random)
+    craft(folder, made.arrays, meta, random)
     try:
         opened = rl.Searcher.open(folder)
         answer = opened.search("heat wave", k=5)
-        opened.search(item="3", k=5)
+        opened.search(item="d3", k=5)
+        opened.search(item="d41", k=5, where={"year": {"gte": 1970}})
+        opened.add([{"id": "new", "text": "heat in a jet", "year": 3, "v": [1.0, 2.0, 3.0]}])
+        opened.delete(["d5"])
+        opened.search("heat wave", k=5, method="weft")
         for hit in answer:
             answer.explain(hit.id)
             assert hit.document
     except rl.RankloomError:
         return
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_commands_refuse_a_crafted_searcher_in_a_sentence_or_answer(folder, searcher, seed):
+    made, random = open_folder(searcher, kind="rankloom searcher"), Random(seed)
+    craft(folder, made.arrays, made.meta, random)
+    for arguments in (("search", folder, "heat wave", "-k", "3"), ("verify", folder)):
+        done = run(*arguments)
+        assert done.exit_code in (0, 1)
+        assert done.exit_code == 0 or sentence(done)

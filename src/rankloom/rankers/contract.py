@@ -171,6 +171,12 @@ def _check_updates(ranker: Ranker, items: Contents, ranks: Ranks) -> None:
     order = np.concatenate([some, np.setdiff1d(np.arange(n), some)])
     same = _same(rebuilt.rank(), fitted.subset(order).rank())
     _require(same, "ranks differently after items were removed and added")
+    _require(_same(fitted.with_rows(fitted.row_arrays()).rank(), ranks), "ranks differently with its own rows")
+    rest = np.setdiff1d(np.arange(n), some)
+    across = fitted.subset(rest).rank_items(np.arange(len(some)), of=fitted.subset(some))
+    numbers = np.append(rest, PAD)
+    same = _same(across.replaced(items=numbers[across.items], n_items=n), ranks.rows(some).among(rest))
+    _require(same, "lists items of another part differently from all of them")
     restored = ranker.restored(fitted.arrays())  # type: ignore[attr-defined]
     _require(_same(restored.rank(), ranks), "ranks differently after it was restored")
 

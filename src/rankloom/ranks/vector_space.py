@@ -21,6 +21,7 @@ from rankloom.threads import run_blocks
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
 MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not stored
+MAX_BATCH = 128  # queries for which float32 is faster: float64 vectors of all items would have to be made first
 MAX_LENGTH = 1e15  # products of vectors of length 1 / MAX_LENGTH to MAX_LENGTH fit in float32
 MAX_PLAIN_PAIRS = 16  # for more pairs, l1 distances use scipy.spatial, which takes a quarter second to import
 MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
@@ -235,7 +236,7 @@ class VectorSpace:
     def _search(self, queries: "VectorSpace", among: Indexes | None) -> Search:
         if self.metric.distance is not None:
             return self._by_distance(self.metric.distance, queries, among)
-        if len(queries) <= MAX_SINGLE and self._single is not None and queries._fits_single:
+        if len(queries) <= MAX_BATCH and self._single is not None and queries._fits_single:
             return self._by_single(self._single, queries, among)
         return self._by_double(queries, among)
 
@@ -263,7 +264,10 @@ class VectorSpace:
         vectors = single.vectors[among] if few else single.vectors
 
         def costs(start: int, stop: int, out: Float32s) -> None:
-            for query, row in zip(left[start:stop], out, strict=True):
+            if len(queries) > MAX_SINGLE:
+                products = left[start:stop] @ vectors.T
+                np.copyto(out, products if few or among is None else products[:, among])
+            for query, row in zip(left[start:stop] if len(queries) <= MAX_SINGLE else (), out, strict=False):
                 # Not by BLAS: its threads wait for each other where all cores are busy, which takes many times longer.
                 products = np.einsum("ij,j->i", vectors, query)
                 np.copyto(row, products if few or among is None else products[among])

@@ -175,6 +175,9 @@ class ItemLists:
         base = ScoredLists(arrays["items"], arrays["scores"])
         patches = {name: arrays[name] for name in PATCHES if name in arrays}
         _check(base, n_slots)
+        widths = [lists.shape[1] for lists in (tail.get("items"), patches.get("patch_items")) if lists is not None]
+        if base.items.shape[1] != min(depth, len(base.items)) or any(width != depth for width in widths):
+            raise InputError(f"The lists of the items are not {depth} long.")
         if tail:
             _check(ScoredLists(tail["items"], tail["scores"]), n_slots)
             _check_entered(tail, n_slots)

@@ -137,6 +137,10 @@ class WeightModel(ABC):
         own = rows if of is None else np.full(len(rows), PAD)
         if among is None:
             return self._ranked(queries, own, depth)
+        if 2 * len(among) > self.n_items:  # quicker than a model of most of the items
+            allowed = np.zeros(self.n_items + 1, np.bool_)  # the last one is that of PAD
+            allowed[among] = True
+            return self._ranked(queries, np.where(allowed[own], own, PAD), depth, allowed=allowed[:-1])
         places = np.full(self.n_items + 1, PAD)
         places[among] = np.arange(len(among))
         found = self.subset(among)._ranked(queries, places[own], depth)
@@ -233,7 +237,10 @@ class WeightModel(ABC):
             single = np.zeros(1, np.float32)  # viewed as a number and as its bits
             numbers = np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32)
             scratch = kernels.Scratch(np.zeros(n), np.empty(n), np.empty(n), *numbers)
-            kernels.rank(start, stop, queries, texts, scoring, scratch, lists)
+            try:
+                kernels.rank(start, stop, queries, texts, scoring, scratch, lists)
+            except ZeroDivisionError:  # of stored sizes and weights that do not fit each other
+                raise InputError("The stored weights of the items are damaged; build the searcher again.") from None
 
         run_blocks(work, rows.shape[0], stage="Ranking texts", block=whole_number("block", block))
         return Ranks.trusted(items, scores, n)
@@ -314,6 +321,9 @@ def restored_weights(arrays: Mapping[str, Array], n_words: int) -> dict[str, Any
     """Return statistics and weights of the `WeightModel` whose `weight_arrays` these are."""
     n_texts, mean = int(arrays["n_texts"][0]), float(arrays["mean_length"][0])
     statistics = Statistics(n_texts, mean, n_words, arrays["frequency"])
+    inside = 0 < mean < np.inf and statistics.frequency.min(initial=0) >= 0
+    if not inside or statistics.frequency.ndim != 1 or statistics.frequency.max(initial=0) > n_texts:
+        raise InputError("The statistics of the texts are out of range.")
     n_terms = len(statistics.frequency)
     texts = stored_rows(arrays, "text", n_terms)
     own = stored_rows(arrays, "own", n_terms) if "own_ptr" in arrays else texts
