@@ -241,7 +241,7 @@ def test_one_measure_is_one_measure():
     ("call", "message"),
     [
         (lambda: SEARCHER.search("cat", rankers=3), "rankers must be a text or a list of texts; got 3."),
-        (lambda: SEARCHER.search("cat", weights=3), "weights must be 2 numbers of at least 0, .*; got 3."),
+        (lambda: SEARCHER.search("cat", weights=3), "weights must be numbers of at least 0, .*; got 3."),
         (lambda: SEARCHER.search(item=[None]), "item must be the id of a document, a string; got None."),
         (lambda: SEARCHER.search(vectors={"dense": [[1], [1, 2]]}), "a row for each query; got .*"),
         (lambda: SEARCHER.search("cat", where=dict), "where must be {field: value} or a function of a document"),

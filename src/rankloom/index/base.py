@@ -23,7 +23,7 @@ from rankloom.index.job import install, opened_job
 from rankloom.index.row_kind import R, RowKind
 from rankloom.index.row_table import QueryRows, RowTable
 from rankloom.index.served import ServedShards
-from rankloom.index.settings import Absent, IndexSettings, aligned_collection, shared_arrays
+from rankloom.index.settings import Absent, IndexSettings, aligned_collection, numbered_queries, shared_arrays
 from rankloom.index.verify import DamageError, check_arrays, raising, read_settings
 from rankloom.io.array_file import release_pages
 from rankloom.io.folder import Snapshot, open_folder
@@ -31,7 +31,7 @@ from rankloom.io.folder_writer import TIMEOUT, check_absent, save_folder, writin
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.io.text_file import Plain, as_path
 from rankloom.io.version import __version__
-from rankloom.ranks import PAD, Ids, Kind, Ranks
+from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import Progress, running
@@ -238,7 +238,7 @@ class CollectionIndex(Generic[R]):
             mask = self._table.mask(allowed)
             rows, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
             best = (self._served or self._table).search(how, rows, mask, k)
-        kind: Kind = "collection" if rows.into is self._table.order.numbers else "queries"
+        kind: Kind = "collection" if queries is None and items is None else "queries"
         return Ranks.trusted(*best, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
     def _external_rows(
@@ -246,22 +246,18 @@ class CollectionIndex(Generic[R]):
     ) -> tuple[QueryRows, Ids | None]:
         """Return external queries, and their ids."""
         lists, ids = self._external_lists(queries, missing)
-        rows = np.arange(lists[0].n_queries, dtype=np.int32)
-        external = self._table.kind.query_rows(lists, virtual, self._table)
-        return QueryRows(rows, rows, np.full(len(rows), PAD, np.int32), external), ids
+        return QueryRows.of_external(self._table.kind.query_rows(lists, virtual, self._table)), ids
 
     def _item_rows(self, items: Sequence[int | str] | None) -> tuple[QueryRows, Ids | None]:
         """Return items as queries, all by default, and their ids."""
-        numbers, places = self._table.order
+        order = self._table.order
         if items is None:
-            return QueryRows(np.arange(self.n_items, dtype=np.int32), numbers, numbers), self.item_ids
+            return QueryRows.of_items(order), self.item_ids
         if isinstance(items, str) or not is_iterable(items):
             raise InputError(f"items must be a list of ids or numbers; got {brief(items)}.")
         chosen = np.array([self._number(item) for item in items], np.int32)
         ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
-        rows = places[chosen]
-        into = np.argsort(rows, kind="stable").astype(np.int32)  # neighbors after each other: they share pages
-        return QueryRows(rows[into], into, chosen[into]), ids
+        return QueryRows.of_items(order, chosen), ids
 
     def _row(self, query: Query, virtual: bool | None) -> tuple[R, str]:
         """Return the row of a query, as rows with nothing else, and the id of the query."""
@@ -287,19 +283,7 @@ class CollectionIndex(Generic[R]):
 
     def _numbered(self, queries: Ranks) -> Ranks:
         """Return query ranks in the numbering of the items."""
-        if self.item_ids is not None and queries.item_ids is not None:
-            return queries.renumbered(self.item_ids)
-        if queries.item_ids is not None:
-            raise InputError(
-                "The queries have item ids and the index does not; "
-                "build it from ranks with ids, or search with item numbers."
-            )
-        if queries.n_items > self.n_items:
-            raise InputError(
-                f"The queries rank a collection of {queries.n_items} items, but the index has {self.n_items}; "
-                "rank the same collection."
-            )
-        return queries.replaced(n_items=self.n_items, item_ids=self.item_ids)
+        return numbered_queries(queries, self.item_ids, self.n_items)
 
     def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
         """Return the number of items to find, at most all; raise InputError for incompatible arguments."""

@@ -11,7 +11,7 @@ from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
 from rankloom.index.order import Order
-from rankloom.index.row_kind import Comparison, Kernel, R, RowKind
+from rankloom.index.row_kind import Comparison, CsrRows, Kernel, R, RowKind
 from rankloom.index.shard import (
     gathered,
     in_order,
@@ -39,6 +39,21 @@ class QueryRows(NamedTuple):
     into: Int32s
     own: Int32s
     external: Any = None  #: the rows of external queries; None if the queries are items
+
+    @classmethod
+    def of_items(cls, order: Order, items: Int32s | None = None) -> QueryRows:
+        """Return items as queries, all by default; neighbors follow each other, since they share pages."""
+        if items is None:
+            return cls(np.arange(len(order.numbers), dtype=np.int32), order.numbers, order.numbers)
+        rows = order.places[items]
+        into = np.argsort(rows, kind="stable").astype(np.int32)
+        return cls(rows[into], into, items[into])
+
+    @classmethod
+    def of_external(cls, external: CsrRows) -> QueryRows:
+        """Return external queries, by their rows."""
+        rows = np.arange(len(external.ptr) - 1, dtype=np.int32)
+        return cls(rows, rows, np.full(len(rows), PAD, np.int32), external)
 
 
 class QueryBlock(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_flag, whole_number
 from rankloom.io.npz import pack_ids
 from rankloom.io.text_file import Plain
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.ranks.align import align_collection
 from rankloom.ranks.arrays import Array, Int32s
 
@@ -56,6 +56,23 @@ def aligned_collection(given: Sequence[Ranks], settings: IndexSettings) -> list[
         n_empty = [int((r.lengths() == 0).sum()) for r in collection]
         warn_if_sparse(n_empty, collection[0].n_items, settings.rankers)
     return collection
+
+
+def numbered_queries(queries: Ranks, item_ids: Ids | None, n_items: int) -> Ranks:
+    """Return query ranks in the numbering of an index, whose items may have ids."""
+    if item_ids is not None and queries.item_ids is not None:
+        return queries.renumbered(item_ids)
+    if queries.item_ids is not None:
+        raise InputError(
+            "The queries have item ids and the index does not; "
+            "build it from ranks with ids, or search with item numbers."
+        )
+    if queries.n_items > n_items:
+        raise InputError(
+            f"The queries rank a collection of {queries.n_items} items, but the index has {n_items}; "
+            "rank the same collection."
+        )
+    return queries.replaced(n_items=n_items, item_ids=item_ids)
 
 
 def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[str]) -> None:
