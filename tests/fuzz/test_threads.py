@@ -8,12 +8,11 @@ import pytest
 import rankloom as rl
 from rankloom.aggregate import IndexMethod
 from rankloom.aggregate.graphs import query_graph
-from rankloom.aggregate.lists import run_with_scratch
 from rankloom.aggregate.per_query import majorities as pairwise
 from rankloom.methods import METHODS, SUPERVISED
 from rankloom.ranks import pool
-from rankloom.threads import run_blocks, run_rows
-from rankloom.weft import rows
+from rankloom.threads import Scratch, run_blocks, run_rows
+from rankloom.weft import rows, votes
 
 N_ITEMS = 230
 ONE_BLOCK, SMALL_BLOCK = 4096, 32
@@ -29,9 +28,10 @@ def set_blocks(monkeypatch, size):
     """Give blocks at most so many rows, whatever the module that cuts them."""
     monkeypatch.setitem(run_blocks.__kwdefaults__, "block", size)
     monkeypatch.setattr(run_rows, "__defaults__", (size,))
-    monkeypatch.setattr(run_with_scratch, "__defaults__", (size,))
+    monkeypatch.setattr(Scratch.run, "__defaults__", (size,))
     monkeypatch.setattr(query_graph, "BLOCK", size)
     monkeypatch.setattr(rows, "ROW_BLOCK", size)
+    monkeypatch.setattr(votes, "BLOCK", size)
     monkeypatch.setattr(pool, "CELLS", size * 2 * 12)
     monkeypatch.setattr(pairwise, "PAIRS", size * 24 * 24)
 

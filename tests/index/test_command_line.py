@@ -50,7 +50,8 @@ def served(monkeypatch):
     web = pytest.importorskip("rankloom.web")
     pytest.importorskip("fastapi")
     searchers = []
-    monkeypatch.setattr(web, "serve", lambda searcher, sock, **options: searchers.append(searcher))
+    monkeypatch.setattr(web, "make_app", lambda searcher, **options: searchers.append(searcher))
+    monkeypatch.setattr(web, "serve", lambda app, sock, **options: None)
 
     def serve(folder):
         assert run("serve", folder, "--port", "0").exit_code == 0
