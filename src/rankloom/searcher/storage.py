@@ -72,7 +72,7 @@ def open_state(
     folder = open_folder(path, kind=KIND, verify=verify)
     try:
         state = _restored(folder.arrays, folder.meta, {} if encoders is None else encoders, path)
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, RankloomError):
             raise
         raise IndexFileError(f"{path} is damaged: {error}; build the searcher again.") from error
