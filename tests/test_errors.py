@@ -70,14 +70,14 @@ def test_unknown_name_need_not_be_a_string():
 
 def test_many_choices_are_counted_and_not_listed():
     message = str(UnknownNameError("item", "d5000x", [f"d{i}" for i in range(9_000)]))
-    assert "9000 known names" in message
+    assert "9000 known items" in message
     assert "Did you mean 'd5000'?" in message
 
 
 def test_an_unknown_method_or_ranker_names_the_command_that_lists_them():
-    with pytest.raises(UnknownNameError, match=r"choose from \d\d known names, which 'rankloom rankers' lists\."):
+    with pytest.raises(UnknownNameError, match=r"choose from \d\d known rankers, which 'rankloom rankers' lists\."):
         RANKERS.make("zz")
-    with pytest.raises(UnknownNameError, match=r"choose from \d\d known names, which 'rankloom methods' lists\."):
+    with pytest.raises(UnknownNameError, match=r"choose from \d\d known methods, which 'rankloom methods' lists\."):
         METHODS.make("zz")
 
 

@@ -95,9 +95,10 @@ class UnknownNameError(InputError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         choices = sorted(known)
         listed = f", which 'rankloom {kind}s' lists" if kind in LISTED_KINDS else ""
-        shown = ", ".join(choices) if len(choices) <= 40 else f"{len(choices)} known names{listed}"
+        names = f"{kind}s" if kind.isalpha() else "names"
+        shown = ", ".join(choices) if len(choices) <= 40 else f"{len(choices)} known {names}{listed}"
         advice = f"choose from {shown}" if choices else "there are none"
-        super().__init__(f"Unknown {kind} {brief(name)}; {advice}.{_hint(name, choices)}")
+        super().__init__(f"Unknown {kind} {brief(name)}; {advice}.{hint(name, choices)}")
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would add quotes
@@ -211,7 +212,9 @@ def needs_extra(what: str, package: str, extra: str) -> Iterator[None]:
         raise MissingExtraError(what, package, extra) from None
 
 
-def _hint(name: object, choices: list[str]) -> str:
+def hint(name: object, choices: Iterable[str]) -> str:
+    """Return a suggestion for the end of a message, if a name is similar to one of the choices; else nothing."""
+    choices = list(choices)
     if not isinstance(name, str) or len(name) > MAX_HINTED or len(choices) > 10_000:  # too slow
         return ""
     choices = [choice for choice in choices if len(choice) <= MAX_HINTED]

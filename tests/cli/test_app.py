@@ -57,7 +57,9 @@ def test_without_a_terminal_there_is_no_progress_bar(item_runs, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "x.loom: 30 items, 2 rankers\n")
     failed = subprocess.run([PROGRAM, "search", "y.loom"], **shell)
     assert failed.returncode == 1
-    assert failed.stderr.startswith("Error: There is no index at y.loom, which does not exist; make one with")
+    assert failed.stderr.startswith(
+        "Error: There is no searcher or index at y.loom, which does not exist; make one with"
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 def test_without_the_extra_dense_texts_are_ranked_by_bm25_alone(folder, tmp_path, monkeypatch):
     hide_packages(monkeypatch, "wordllama", "safetensors", "tokenizers")
     made = run("build", folder / "docs.jsonl", "-o", tmp_path / "s.loom")
-    warning, built = made.stderr.splitlines()
+    warning, built, *_ = made.stderr.splitlines()
     assert warning.startswith("Warning: Texts are ranked by bm25 alone; pip install 'rankloom[dense]' adds static")
     assert built.endswith("60 documents, rankers bm25.")
     assert hits(tmp_path / "s.loom", "blood pressure", "-k", 1)
@@ -111,7 +111,7 @@ def test_documents_are_added_and_deleted(folder, tmp_path):
     assert "'new' already exists" in sentence(run("add", path, new))
     assert "Deleted 2 documents" in run("delete", path, "new", "d3").stderr
     assert "new" not in rl.Searcher.open(path)
-    assert "Unknown document 'd3'" in sentence(run("delete", path, "d3"))
+    assert "has no document 'd3'" in sentence(run("delete", path, "d3"))
     zebra = write_table(tmp_path / "zebra.jsonl", [{"id": "z", "text": "zebra crossing"}])
     run("add", path, zebra)
     run("compact", path)
@@ -147,12 +147,52 @@ def test_a_searcher_is_named_after_its_documents(spelled, tmp_path, monkeypatch)
     assert done.stderr == f"Built {named}.loom: 1 document, rankers bm25.\n"
 
 
+def test_messages_suggest_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    for name, text in {"slugs.txt": "Slugs eat.", "pasta.txt": "Boil.", "empty.txt": ""}.items():
+        (tmp_path / "notes" / name).write_text(text)
+    (tmp_path / "books.csv").write_text("title,author\nSlabs,Heat\n")
+    assert sentence(run("build", "nots")).endswith("Did you mean 'notes'?")
+    assert "A text or an image is in a folder" in sentence(run("build", "notes/slugs.txt"))
+    assert run("build", "notes", "--ranker", "bm25").stderr.splitlines()[1] == "1 document without text: empty.txt."
+    assert sentence(run("search", "nots.loom", "x")).endswith("Did you mean 'notes.loom'?")
+    assert sentence(run("search", "notes.loom", "")) == "QUERY is empty; give words to search for."
+    assert sentence(run("delete", "notes.loom", "past.txt")) == (
+        "notes.loom has no document 'past.txt'; nothing was deleted."
+    )
+    assert sentence(run("build", "books.csv", "--text", "titel")) == (
+        "The documents have no text: none has a field 'titel', but the first one has title, author. Build with the "
+        "fields that are text, as in --text name. Did you mean 'title'?"
+    )
+    built = run("build", "books.csv", "--ranker", "bm25").stderr.splitlines()
+    assert built[1] == "Searches title; not author: name them with --text."
+    for option, ours in {"--top": "-k", "--filter": "--where"}.items():
+        assert ours in run("search", "notes.loom", "x", option, "3").stderr
+    assert "must be at least 1" in run("search", "notes.loom", "x", "-k", "0").stderr
+    assert "must be a whole number" in run("search", "notes.loom", "x", "-k", "ten").stderr
+
+
+def test_add_names_words_that_are_not_found_yet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text('{"text": "a heart"}\n{"text": "a lung"}\n')
+    (tmp_path / "more.jsonl").write_text('{"id": "new", "text": "the heart and zebras"}\n')
+    (tmp_path / "none.csv").write_text("id,text\n")
+    assert run("build", "docs.jsonl", "--ranker", "bm25").exit_code == 0
+    assert sentence(run("add", "docs.loom", "none.csv")) == "none.csv has no documents; give at least one."
+    added = run("add", "docs.loom", "more.jsonl").stderr.splitlines()
+    assert added[1] == ("1 word of these, such as zebra, cannot be found by bm25 until 'rankloom compact docs.loom'.")
+    assert "Nothing found" in run("search", "docs.loom", "zebra").stdout
+    assert run("compact", "docs.loom").exit_code == 0
+    assert " new " in run("search", "docs.loom", "zebra").stdout
+
+
 def test_a_missing_folder_is_called_missing(folder, tmp_path):
     rank = ("rank", "nots", "--ranker", "bow", "-o", tmp_path / "x")
     for arguments in (("build", "nots"), rank):
-        assert sentence(run(*arguments)).startswith("There is no folder nots. Unknown collection 'nots'; choose from")
+        assert sentence(run(*arguments)).startswith("There is no folder or collection nots; give a folder")
     assert "Did you mean 'soccer'?" in sentence(run("build", "socer"))
-    assert sentence(run("build", "no such notes")).startswith("There is no folder no such notes.")
+    assert sentence(run("build", "no such notes")).startswith("There is no folder or collection no such notes;")
     assert sentence(run("build", "~nobody/notes")).startswith("~nobody/notes does not exist")
 
 

@@ -50,9 +50,24 @@ def test_the_method_is_what_the_input_allows(item_runs, query_runs, tmp_path):
     for method, inputs in cases.items():
         for arguments in inputs:
             chosen = run("fuse", *arguments, "-o", tmp_path / "1.run")
-            assert chosen.stderr.startswith(f"Method {method}: "), chosen.output
-            assert run("fuse", *arguments, "--method", method, "-o", tmp_path / "2.run").stderr == ""
+            assert chosen.stderr.startswith(f"Using {method}, because "), chosen.output
+            named = run("fuse", *arguments, "--method", method, "-o", tmp_path / "2.run").stderr
+            n = 3 if arguments[0] == query_runs[0] else 30
+            assert named == f"Wrote {tmp_path / '2.run'}: {n} queries, in the format trec.\n"
             assert (tmp_path / "1.run").read_bytes() == (tmp_path / "2.run").read_bytes()
+
+
+@pytest.mark.filterwarnings("always::rankloom.errors.RankloomWarning")
+def test_what_only_runs_lead_to_is_said(item_runs, query_runs, tmp_path):
+    out = tmp_path / "out.json"
+    fused = run("fuse", *query_runs, "-o", out).stderr.splitlines()
+    assert "only runs were given; --collection, the lists of the items, would make it vote" in fused[0]
+    assert fused[1] == f"Wrote {out}: 3 queries, in the format trec."
+    for method in ("vote", "weft", "fg"):
+        failed = sentence(run("fuse", *query_runs, "--method", method, "-o", out))
+        assert "'rankloom fuse a.run b.run --collection a-items.run b-items.run'" in failed
+    twice = run("fuse", query_runs[0], query_runs[0], "--method", "rrf", "-o", tmp_path / "twice.run").stderr
+    assert f"Warning: {query_runs[0]} is given twice, and counts twice." in twice
 
 
 def test_yes_and_no_are_booleans(item_runs, tmp_path):

@@ -22,7 +22,7 @@ def test_similarity_is_explained(index):
 
 
 def test_invalid_input_is_one_sentence(index, query_runs, tmp_path):
-    assert "There is no index at" in sentence(run("search", tmp_path / "none.loom"))
+    assert "There is no searcher or index at" in sentence(run("search", tmp_path / "none.loom"))
     assert "Unknown item 'd99'" in sentence(run("search", index, "--item", "d99"))
     assert "The index has 2 rankers" in sentence(run("search", index, *query_runs[:1]))
     assert "--explain needs exactly one --item" in sentence(run("search", index, "--explain", "d1"))

@@ -77,7 +77,7 @@ def test_build_says_which_fields_have_which_type(tmp_path):
     done = run(
         "build", tmp_path / "shop.csv", "--ranker", "bm25", "--filter-as-text", "code", "-o", tmp_path / "s.loom"
     )
-    assert "--where compares year as number; --filter-as-text keeps a field as text." in done.stderr
+    assert "--where compares year as a number; --filter-as-text keeps a field as text." in done.stderr
     assert hits(tmp_path / "s.loom", "code=7", "year<1962") == ["1"]
 
 

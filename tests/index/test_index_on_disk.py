@@ -193,7 +193,7 @@ def test_a_killed_first_save_leaves_no_index_or_a_complete_one(tmp_path, two, tu
         if (path / META).exists():
             assert bits(FusionIndex.open(path)) in contents
         else:
-            with pytest.raises(IndexFileError, match="There is no index at"):
+            with pytest.raises(IndexFileError, match="There is no searcher or index at"):
                 FusionIndex.open(path)
         FusionIndex.open(paths[0]).save(path, overwrite=True)
         assert names(path.parent) == ["x.loom"]
@@ -266,7 +266,7 @@ def test_a_missing_file_is_rejected(damaged):
     file.unlink()
     with pytest.raises(IndexFileError) as caught:
         FusionIndex.open(path)
-    assert (f"{file.name} is missing" if file.name != META else "There is no index at") in str(caught.value)
+    assert (f"{file.name} is missing" if file.name != META else "There is no searcher or index at") in str(caught.value)
 
 
 def test_a_file_with_appended_bytes_is_rejected(damaged):
@@ -328,7 +328,7 @@ def test_foreign_files_are_neither_opened_nor_overwritten(tmp_path):
     for path in (tmp_path / "folder", tmp_path / "file"):
         with pytest.raises(InputError, match="exists and is not a rankloom index; choose another path"):
             index.save(path)
-        with pytest.raises(IndexFileError, match="There is no index at"):
+        with pytest.raises(IndexFileError, match="There is no searcher or index at"):
             FusionIndex.open(path)
     assert (tmp_path / "folder" / "notes.txt").read_text() == "mine"
     assert (tmp_path / "file").read_text() == "mine"

@@ -267,7 +267,7 @@ def test_a_file_is_not_replaced(tmp_path):
     with pytest.raises(InputError, match="exists and is not a box"):
         save(tmp_path / "x", ARRAYS)
     assert (tmp_path / "x").read_text() == "mine"
-    with pytest.raises(IndexFileError, match="There is no index at"):
+    with pytest.raises(IndexFileError, match="There is no searcher or index at"):
         opened(tmp_path / "x")
 
 
@@ -344,7 +344,7 @@ def test_what_killed_writers_left_is_removed(tmp_path):
     (path / "a.g1.npy").write_bytes(b"half")
     (path / NEW_META).write_bytes(b"{")
     (path / LOCK).touch()
-    with pytest.raises(IndexFileError, match="There is no index at"):
+    with pytest.raises(IndexFileError, match="There is no searcher or index at"):
         opened(path)
     save(path, {"c": np.ones(2)})
     (path / "a.g7.npy").write_bytes(b"half")
@@ -406,7 +406,9 @@ def test_a_commit_killed_at_any_step_leaves_the_old_generation_or_the_new(tmp_pa
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(IndexFileError, match=r"There is no index at .*nowhere, which does not exist; make one"):
+    with pytest.raises(
+        IndexFileError, match=r"There is no searcher or index at .*nowhere, which does not exist; make one"
+    ):
         opened(tmp_path / "nowhere")
 
 

@@ -378,7 +378,7 @@ def test_options_fixed_by_the_index_are_refused(tmp_path):
 def test_a_missing_folder_is_called_missing():
     result = CliRunner().invoke(app, ["serve", "nots", "--port", "0"])
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: There is no folder nots. Unknown collection 'nots'; choose from")
+    assert result.stderr.startswith("Error: There is no folder or collection nots; give a folder")
 
 
 def test_index_on_disk_is_served(tmp_path):

@@ -56,8 +56,30 @@ COMMANDS = [
 ]
 
 
+#: Options that other programs have, and ours.
+SYNONYMS = {"--top": "-k", "--top-k": "-k", "--limit": "-k", "--filter": "--where"}
+#: What Typer says of a value, and what we do.
+USAGE = {
+    "Input should be greater than or equal to": "it must be at least",
+    "Input should be a valid integer.*": "it must be a whole number.",
+    "Input should be a valid number.*": "it must be a number.",
+}
+
+
 class Command(TyperCommand):
     """A command whose help cuts no description, and breaks no example that could be copied."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; errors suggest an option of ours for one of other programs, and speak of numbers."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # of usage; Typer has no public names for these
+            ours = SYNONYMS.get(getattr(error, "option_name", ""))
+            if any(ours in option.opts for option in self.params):
+                error.possibilities = [ours]  # type: ignore[attr-defined]
+            for theirs, words in USAGE.items():
+                error.message = re.sub(theirs, words, getattr(error, "message", ""))  # type: ignore[attr-defined]
+            raise
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the first paragraph of the help, whole."""
@@ -139,6 +161,7 @@ def _one_line(message: str) -> str:
 def _with_options(message: str) -> str:
     """Return a message of the library with the option of a command in place of the argument that does the same."""
     message = message.replace("pass kind='collection'.", "use --as-collection.")
+    message = message.replace("text=['name'] or --text", "--text")
     return re.sub(r"\b(absent|duplicates|encoding|missing)='(\w+)'", r"--\1 \2", message)
 
 
@@ -246,6 +269,11 @@ def refuse_options(context: typer.Context, reason: str, *names: str) -> None:
             raise InputError(f"--{name.replace('_', '-')} does not apply: {reason}.")
 
 
+def first_few(names: Sequence[str], n: int = 5) -> str:
+    """Return the first names, and how many there are more."""
+    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number of things: 1 document, 2 documents."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -296,11 +324,14 @@ def _split_name(run: Path) -> tuple[str, Path]:
 
 
 def write(ranks: Ranks, path: Path, tag: str) -> None:
-    """Write ranked lists in the format of the file name."""
-    if format_of(path) == "trec":
+    """Write ranked lists in the format of the file name, and say so."""
+    format = format_of(path)
+    if format == "trec":
         write_run(ranks, path, tag=tag)
     else:
         write_ranks(ranks, path)
+    queries = f"{ranks.n_queries} {'query' if ranks.n_queries == 1 else 'queries'}"
+    echo(f"Wrote {path}: {queries}, in the format {format}.", err=True)
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:

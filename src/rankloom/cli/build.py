@@ -1,12 +1,15 @@
 """`rankloom build`: build a searcher from documents."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 from rankloom.cli.outputs import check_output, writes
 from rankloom.io.folder_writer import TIMEOUT, check_absent
+
+if TYPE_CHECKING:
+    from rankloom.searcher import Searcher
 
 
 @cli.app.command()
@@ -59,7 +62,7 @@ def build(
 
     rankloom build docs.csv --text name --text description --ranker bm25 --ranker bow-cosine -o shop.loom
     """
-    from rankloom.datasets.table import is_json
+    from rankloom.datasets.table import is_json, is_table
     from rankloom.searcher import Searcher
     from rankloom.searcher.batch import TEXT_FIELDS
     from rankloom.searcher.storage import KIND
@@ -86,11 +89,29 @@ def build(
     built = cli.counted(len(searcher), "document")
     cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)
     guessed = ("date",) if is_json(documents) else ("number", "date")
-    fields = [f"{name} as {type}" for name, type in searcher.field_types.items() if type.split()[-1] in guessed]
+    types = searcher.field_types
+    fields = [f"{name} as a {type}" for name, type in types.items() if type.split()[-1] in guessed]
+    _say_what_is_searched(searcher, types.keys() - {"id", *(filter_as_text or ())} if is_table(documents) else set())
     if fields:
         cli.echo(f"--where compares {', '.join(fields)}; --filter-as-text keeps a field as text.", err=True)
     for item, reason in searcher.skipped.items():
         cli.echo(f"Skipped {item}: {reason}", err=True)
+
+
+def _say_what_is_searched(searcher: "Searcher", columns: set[str]) -> None:
+    """Say which columns of text are not searched, and that documents have no text."""
+    from rankloom.searcher.batch import text_of
+
+    if all(retriever.part != "texts" for retriever in searcher.state.retrievers.values()):
+        return
+    fields, types = searcher.state.settings.fields, searcher.field_types
+    others = [name for name in types if name in columns and types[name] == "text" and name not in fields]
+    if others:
+        searched = ", ".join(name for name in fields if name in types)
+        cli.echo(f"Searches {searched}; not {', '.join(others)}: name them with --text.", err=True)
+    empty = [str(document["id"]) for document in searcher.documents[:] if not text_of(document, fields).strip()]
+    if empty:
+        cli.echo(f"{cli.counted(len(empty), 'document')} without text: {cli.first_few(empty)}.", err=True)
 
 
 def _named_after(documents: str) -> Path:

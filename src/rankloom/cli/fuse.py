@@ -1,5 +1,6 @@
 """`rankloom fuse`: fuse the runs of several rankers."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ from rankloom.aggregate.methods import IndexMethod, QueryMethod, make_method
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_file
-from rankloom.errors import InputError
+from rankloom.errors import InputError, RankloomWarning
 from rankloom.registry import parse_value
 from rankloom.threads import Progress
 
@@ -113,14 +114,20 @@ def _default_method(ranks: Any, collection: list[Path] | None) -> str:
     elif all(ranks.kind == "collection" for ranks in lists):
         name, reason = "weft", "the runs are the lists of a collection's own items"
     else:
-        name, reason = "rrf", "it needs only the runs"
-    cli.echo(f"Method {name}: {reason}. Choose another with --method; 'rankloom methods' lists them.", err=True)
+        name, reason = "rrf", "only runs were given; --collection, the lists of the items, would make it vote"
+    cli.echo(f"Using {name}, because {reason}. Choose another with --method; see 'rankloom methods'.", err=True)
     return name
 
 
 def _check_order(runs: list[Path], collection: list[Path]) -> None:
-    """Raise InputError if files of the same names, in another order, show that the rankers were swapped."""
+    """Raise InputError if files of the same names, in another order, show that the rankers were swapped.
+
+    A file that is given twice, which counts twice, is a warning.
+    """
     named, paths = cli.split_names(runs)
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        warnings.warn(f"{twice} is given twice, and counts twice.", RankloomWarning, stacklevel=2)
     ours, theirs = [path.name for path in paths], [path.name for path in cli.split_names(collection)[1]]
     if not named and ours != theirs and sorted(ours) == sorted(theirs):
         raise InputError(

@@ -147,7 +147,10 @@ def search(
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         options = {"k": k, "offset": offset, "method": method, "rankers": ranker}
-        answers = wanted.answers(path, " ".join(query or []), where or [], **options)
+        words = " ".join(query or [])
+        if query and not words.strip():
+            raise InputError("QUERY is empty; give words to search for.")
+        answers = wanted.answers(path, words, where or [], **options)
         if explain is not None:
             if len(answers) != 1 or output is not None or as_json:
                 raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")

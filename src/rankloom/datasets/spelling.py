@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
 from rankloom.datasets.table import READERS, is_table
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, hint
 from rankloom.registry import Call
 
 
@@ -48,10 +48,13 @@ def parse_collection(spelling: str, base: Path | None = None) -> Call:
 
 
 def _not_a_collection(spelling: str, *, exists: bool) -> InputError:
-    if not exists and not _is_path(spelling):
-        return InputError(f"There is no folder {spelling}. {UnknownNameError('collection', spelling, COLLECTIONS)}")
-    wrong = "is neither a folder nor a table" if exists else "does not exist"
-    return InputError(f"{spelling} {wrong}; give a folder, a file that ends in {', '.join(READERS)}, or a collection.")
+    needed = f"give a folder, a file that ends in {', '.join(READERS)}, or a collection"
+    if exists:
+        return InputError(f"{spelling} is neither a folder nor a table; {needed}. A text or an image is in a folder.")
+    if _is_path(spelling):
+        return InputError(f"{spelling} does not exist; {needed}.")
+    near = [path.name for path in Path().iterdir() if path.is_dir() or is_table(path.name)]
+    return InputError(f"There is no folder or collection {spelling}; {needed}.{hint(spelling, [*near, *COLLECTIONS])}")
 
 
 def _is_path(name: str) -> bool:

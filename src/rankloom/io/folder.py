@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankloom.errors import IndexFileError, check_flag
+from rankloom.errors import IndexFileError, check_flag, hint
 from rankloom.io.array_file import NAME, ArrayFile, is_description, open_array
 from rankloom.io.atomic_file import resolved
 from rankloom.io.text_file import Plain
@@ -94,8 +94,9 @@ def read_meta(path: Path) -> bytes:
         return (path / META).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         why = "" if path.exists() else ", which does not exist"
+        near = hint(path.name, (meta.parent.name for meta in path.parent.glob(f"*/{META}")))
         raise IndexFileError(
-            f"There is no index at {path}{why}; make one with 'rankloom index', or a searcher with 'rankloom build'."
+            f"There is no searcher or index at {path}{why}; make one with 'rankloom build' or 'rankloom index'.{near}"
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise IndexFileError(f"Cannot read {path / META}: {getattr(error, 'strerror', None) or error}.") from None

@@ -22,8 +22,9 @@ MAX_ITEMS = int(np.iinfo(np.int32).max)
 MIN_OWN_SHARE = 0.5  # of rows that begin with their own item; with fewer, they are probably not the lists of items
 CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
 NEEDS_COLLECTION = (
-    "This needs the lists of the collection's items (fg, weft and vote take them as the collection, along with the "
-    "queries); or use a method that needs only the queries, such as rrf."
+    "This needs the lists of the collection's items: give fg, weft and vote both, as in fuse(..., collection=[...]) or "
+    "'rankloom fuse a.run b.run --collection a-items.run b-items.run'; or use a method that needs only the queries, "
+    "such as rrf."
 )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.images import ImageFile
 from rankloom.datasets.table import is_json, is_table, read_table
-from rankloom.errors import InputError, brief, is_iterable
+from rankloom.errors import InputError, brief, hint, is_iterable
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids
@@ -139,9 +139,10 @@ def _of_rows(
     ]
     batch = Batch("documents", ids, rows, known, tuple(text_fields), {})
     if len(rows) and not batch.kinds and not any(_is_vector(value) for value in rows[0].values()):
+        near = next((found for field in text_fields if (found := hint(field, map(str, rows[0])))), "")
         raise InputError(
             f"The documents have no text: none has a field {' or '.join(map(repr, text_fields))}, but the first one "
-            f"has {', '.join(batch.documents[0])}. Name the fields that are text, as in text=['name'] or --text name."
+            f"has {', '.join(rows[0])}. Build with the fields that are text, as in text=['name'] or --text name.{near}"
         )
     return batch
 
