@@ -35,7 +35,9 @@ def select(
     reading: RunOptions,
     plugin: Plugin = None,
 ) -> None:
-    """Choose which rankers to fuse: the best ones, or the pair with the best balance of quality and diversity (Eq. 6).
+    """Choose which rankers to fuse: the best ones, or the pair with the best balance of quality and diversity.
+
+    The pair is that of Eq. 6 of Dourado et al. (2019).
 
     Examples:
 

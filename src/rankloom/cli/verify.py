@@ -37,4 +37,4 @@ def verify(
     else:
         raise InputError(f"{path} is a {kind}, which this version does not know.")
     size = sum(about["bytes"] for about in head.files.values())
-    cli.echo(f"{path}: no damage in {len(head.files)} files of {size:,} bytes, generation {head.generation}", err=True)
+    cli.echo(f"{path}: {len(head.files)} files ({size:,} bytes), no damage, generation {head.generation}", err=True)
