@@ -122,3 +122,8 @@ def test_counts_equal_plain_dicts(texts):
 def test_invalid_texts_are_rejected(texts):
     with pytest.raises(InputError, match="texts must be"):
         check_texts(texts, "texts")
+
+
+def test_words_are_what_the_documentation_says():
+    words = Tokenizer().sentences("The 12 caf\u00e9s, Cafe B12 \u6771\u4eac\u306e\u5929\u6c17 \u0939\u093f\u0928")
+    assert words == [["caf\u00e9", "cafe", "b12", "\u6771\u4eac\u306e\u5929\u6c17", "\u0939", "\u0928"]]
