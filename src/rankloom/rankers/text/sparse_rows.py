@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankloom.errors import InputError
 from rankloom.ranks.arrays import Array, Floats, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ def stored_rows(arrays: Mapping[str, Array], name: str, n_terms: int) -> csr_mat
     from scipy.sparse import csr_matrix
 
     ptr, terms, weights = (arrays[f"{name}_{part}"] for part in ("ptr", "terms", "weights"))
+    if [array.dtype.str[1:] for array in (ptr, terms, weights)] != ["i8", "i4", "f8"]:
+        raise InputError("The weights of the items have other types than they were saved with.")
     return csr_matrix((weights, terms, ptr), (len(ptr) - 1, n_terms), copy=False)
 
 
