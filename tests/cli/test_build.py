@@ -155,7 +155,7 @@ def test_messages_suggest_what_is_there(tmp_path, monkeypatch):
         (tmp_path / "notes" / name).write_text(text)
     (tmp_path / "books.csv").write_text("title,author\nSlabs,Heat\n")
     assert sentence(run("build", "nots")).endswith("Did you mean 'notes'?")
-    assert "A text or an image is in a folder" in sentence(run("build", "notes/slugs.txt"))
+    assert "give the folder that contains it" in sentence(run("build", "notes/slugs.txt"))
     assert run("build", "notes", "--ranker", "bm25").stderr.splitlines()[1] == "1 document without text: empty.txt."
     assert sentence(run("search", "nots.loom", "x")).endswith("Did you mean 'notes.loom'?")
     assert sentence(run("search", "notes.loom", "")) == "QUERY is empty; give words to search for."

@@ -48,9 +48,10 @@ def parse_collection(spelling: str, base: Path | None = None) -> Call:
 
 
 def _not_a_collection(spelling: str, *, exists: bool) -> InputError:
-    needed = f"give a folder, a file that ends in {', '.join(READERS)}, or a collection"
+    tables = f"a file that ends in {', '.join(READERS)}, or a collection"
     if exists:
-        return InputError(f"{spelling} is neither a folder nor a table; {needed}. A text or an image is in a folder.")
+        return InputError(f"{spelling} is neither a folder nor a table; give the folder that contains it, {tables}.")
+    needed = f"give a folder, {tables}"
     if _is_path(spelling):
         return InputError(f"{spelling} does not exist; {needed}.")
     near = [path.name for path in Path().iterdir() if path.is_dir() or is_table(path.name)]
