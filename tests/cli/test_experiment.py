@@ -48,7 +48,7 @@ def test_invalid_input_is_one_sentence(spec, tmp_path):
     assert "There is no file" in sentence(run("experiment", tmp_path / "no.toml"))
     text = spec.read_text()
     spec.write_text(text.replace("digits(first=60)", "digit"))
-    assert "Unknown collection 'digit'" in sentence(run("experiment", spec, "-o", tmp_path / "r"))
+    assert "There is no folder or collection digit" in sentence(run("experiment", spec, "-o", tmp_path / "r"))
     spec.write_text(text.replace("part=sums", "part=sum"))
     assert "The ranker 'sums' needs sum, which these items lack; they have ids, images, pixels" in sentence(
         run("experiment", spec, "-o", tmp_path / "r", "--no-cache")

@@ -29,7 +29,9 @@ def test_lists_and_labels_are_written(tmp_path):
 
 
 def test_invalid_input_is_one_sentence(tmp_path):
-    assert "Unknown" in sentence(run("rank", "nothing-of-that-name", "--ranker", "bic", "-o", tmp_path / "o"))
+    assert "There is no folder or collection" in sentence(
+        run("rank", "nothing-of-that-name", "--ranker", "bic", "-o", tmp_path / "o")
+    )
     (tmp_path / "pets.csv").write_text("id,text\na,x\n")
     given = (tmp_path / "pets.csv", "-o", tmp_path / "o", "--no-cache")
     assert "Unknown ranker 'bix'" in sentence(run("rank", *given, "--ranker", "bix"))
