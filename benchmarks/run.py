@@ -141,7 +141,7 @@ def reposition(quick):
     """Apply Equation 1 to deep lists."""
     from synthetic import deep_lists
 
-    from rankloom.fusion_graph.normalize import reposition
+    from rankloom.index.normalize import reposition
 
     n, depth = (2_000, 200) if quick else (20_000, 1000)
     reposition(deep_lists(100, 20))

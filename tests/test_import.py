@@ -32,7 +32,7 @@ def loaded_by(code):
     [
         "import rankloom",
         "from rankloom.fusion_graph.index import FusionIndex",
-        "from rankloom.fusion_graph import compare, draw, graph, normalize, weave",
+        "from rankloom.fusion_graph import compare, draw, graph, weave",
         "import rankloom.threads, rankloom.io.folder_writer",
         "import rankloom.evaluation, rankloom.evaluation.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.datasets.images",

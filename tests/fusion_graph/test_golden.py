@@ -9,7 +9,8 @@ import pytest
 import oracle
 from rankloom import Ranks
 from rankloom.fusion_graph.index import FusionIndex
-from rankloom.fusion_graph.normalize import reposition, rescaled_steps
+from rankloom.fusion_graph.weave import rescaled_steps
+from rankloom.index.normalize import reposition
 from rankloom.ranks import PAD
 
 HERE = Path(__file__).parents[1] / "golden" / "fg"

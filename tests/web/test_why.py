@@ -7,7 +7,7 @@ import pytest
 from web_collection import baskets, image
 
 import rankloom as rl
-from rankloom.fusion_graph.normalize import reposition, reposition_item
+from rankloom.index.normalize import reposition, reposition_item
 from rankloom.web.flow_view import MAX_NEIGHBORS, draw_flow
 from rankloom.web.pages import ranker_colors
 from rankloom.web.shares import ALL

@@ -13,10 +13,10 @@ from rankloom._kernels.fusion_graph.arguments import MCS, OTHER, SIZE, WGU, Comp
 from rankloom.errors import InputError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS
-from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.fusion_graph.on_disk import graph_steps
 from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
 from rankloom.index.job import Job, Step
+from rankloom.index.normalize import normalize_collection, normalize_queries
 from rankloom.index.row_kind import Comparison, Kernel, RowKind
 from rankloom.index.row_table import RowTable
 from rankloom.index.settings import IndexSettings

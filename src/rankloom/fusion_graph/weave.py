@@ -19,7 +19,6 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.fusion_graph.arguments import SIZE, Graphs, Woven
 from rankloom.errors import ContractError, brief
-from rankloom.fusion_graph.normalize import rescaled_steps
 from rankloom.index.shard import Shard, gathered, numbered, slice_rows
 from rankloom.ranks import stack_lists
 from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Int64s, Uint32s
@@ -68,6 +67,26 @@ def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[Float32s, Flo
 def _positive(given: object, length: int) -> bool:
     values = np.asarray(given)
     return values.shape == (length,) and bool(np.isfinite(values).all() and (values > 0).all())
+
+
+def rescaled_steps(depth: int) -> Float32s:
+    """Return a table whose row n has the rescaled scores of a list of length n, for n from 0 to `depth`.
+
+    They go from 1.0 for the first to 0.1 for the last item, in equal steps.
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Section 4.1.1, doi:10.1016/j.ipm.2019.03.008
+
+    Examples
+    --------
+    >>> rescaled_steps(2).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.10000000149011612]]
+    """
+    steps = np.zeros((depth + 1, depth), np.float32)
+    for length in range(1, depth + 1):
+        steps[length, :length] = np.linspace(1.0, 0.1, length)  # a list of one item: 1.0
+    return steps
 
 
 def weave(normalized: Sequence[Int32s], scratch: Scratch, weighting: str = "paper") -> Woven:

@@ -14,7 +14,7 @@ from rankloom.io.npz import pack_ids
 from rankloom.io.text_file import Plain
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.ranks.align import align_collection
-from rankloom.ranks.arrays import Array, Int32s
+from rankloom.ranks.arrays import Array
 
 #: The position, for Eq. 1, in the list of an item that has no list.
 Absent = Literal["first", "last"]
@@ -86,12 +86,6 @@ def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[s
                 RankloomWarning,
                 stacklevel=4,
             )
-
-
-def unlisted_positions(lengths: Int32s, absent: str) -> Int32s:
-    """Return the position, for Eq. 1, of what each list does not contain, by the lengths of all lists."""
-    longest = lengths.max(initial=0) if absent == "last" else 0
-    return np.where(lengths == 0, longest, lengths).astype(np.int32) + np.int32(1)
 
 
 def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:

@@ -1,6 +1,6 @@
-"""The first steps of every build on disk: from tables of lists to renumbered lists, part by part.
+"""What every build on disk does first: from tables of lists to normalized lists, part by part.
 
-check the lists -> order the items -> renumber the lists, and turn them round for Eq. 1.
+check the lists -> order the items -> renumber the lists, and turn them round for Eq. 1 -> reposition and cut.
 Parts are consecutive internal numbers, except in the check, where they are consecutive item numbers.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Transposed
 from rankloom.index.job import Job, Step
+from rankloom.index.normalize import reposition_block, unlisted_positions
 from rankloom.index.order import Order
-from rankloom.index.settings import unlisted_positions
 from rankloom.index.tables import Files, check_rows, copy_table, is_direct, open_array
 from rankloom.ranks import PAD, list_lengths
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Int32s
+from rankloom.ranks.lists import pointers
 from rankloom.threads import run_blocks
 
 
@@ -124,3 +126,39 @@ def lengths(job: Job, _: int) -> None:
         job.write(f"unlisted_{ranker}", unlisted_positions(found, job.spec["settings"].get("absent", "first")))
         empty.append(int((found == 0).sum()))
     job.notes["empty"] = empty
+
+
+def normalize_part(job: Job, number: int) -> list[Int32s]:
+    """Return the lists of a part by each ranker, repositioned if the settings say so, and cut."""
+    return [_normalized(job, number, ranker) for ranker in range(job.spec["settings"]["n_rankers"])]
+
+
+def _normalized(job: Job, number: int, ranker: int) -> Int32s:
+    lists, cutoff = job.read(f"inside_{ranker}_{number}", mapped=False), job.spec["settings"]["cutoff"]
+    if not job.spec["settings"]["reposition"]:
+        return lists[:, :cutoff]
+    lengths, unlisted = job.read(f"lengths_{ranker}_{number}", mapped=False), job.read(f"unlisted_{ranker}")
+    back = _listing(lists, job.part(number)[0], _incoming(job, number, ranker))
+    return reposition_block(lists, lengths, unlisted, back, cutoff, job.scratch)
+
+
+def _incoming(job: Job, number: int, ranker: int) -> Array:
+    """Return what the lists of other parts say of the items of a part."""
+    found = [np.empty((0, 3), np.int32)]
+    for other in range(job.n_parts):
+        ends = job.read(f"ends_{ranker}_{other}", mapped=False)
+        rows = slice(ends[number - 1] if number else 0, ends[number])
+        if rows.stop > rows.start:
+            found.append(np.array(job.read(f"turned_{ranker}_{other}")[rows]))
+    return frozen(np.concatenate(found))
+
+
+def _listing(lists: Array, start: int, incoming: Array) -> Transposed:
+    """Return the lists that contain each item of a part, and its positions there, in CSR form."""
+    from rankloom._kernels.index import shards as kernels
+
+    here = lists[(lists >= start) & (lists < start + len(lists))]
+    ptr = pointers(np.bincount(np.concatenate([here, incoming[:, 0]]) - start, minlength=len(lists)))
+    rows, columns = np.empty(ptr[-1], np.uint32), np.empty(ptr[-1], np.int32)
+    kernels.fill_listing(lists, start, incoming, ptr[:-1].copy(), rows, columns)
+    return Transposed(ptr, frozen(rows), frozen(columns))

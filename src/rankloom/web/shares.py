@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rankloom.fusion_graph.normalize import rescaled_steps
+from rankloom.fusion_graph.weave import rescaled_steps
 from rankloom.index import Explanation, Part
 
 ALL = "all rankers"  # the share of what comes from all rankers together

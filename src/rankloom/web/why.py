@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom.fusion_graph.graph import FusionGraph, explain
-from rankloom.fusion_graph.normalize import reposition_item
 from rankloom.index import Explanation
+from rankloom.index.normalize import reposition_item
 from rankloom.ranks import Ranks
 from rankloom.searcher.answer import Entry
 from rankloom.web.flow_view import MAX_NEIGHBORS

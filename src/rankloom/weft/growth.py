@@ -14,7 +14,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
 from rankloom._kernels.weft.arguments import Rows
-from rankloom.fusion_graph.normalize import reposition_rows
+from rankloom.index.normalize import reposition_items
 from rankloom.index.order import Order
 from rankloom.index.shard import VERTICES, prefix, shard_postings
 from rankloom.index.verify import DamageError, Layout, check_layout, check_rows, check_values
@@ -71,7 +71,7 @@ def added_rows(index: WeftIndex, lists: Sequence[StoredLists], n: int) -> dict[s
     order = Order(*_order(arrays, start + n))
     normalized = [
         order.inside_queries(
-            reposition_rows(ranker.rows, new, settings.cutoff)
+            reposition_items(ranker.rows, new, settings.cutoff)
             if settings.reposition
             else np.ascontiguousarray(ranker.rows(new).items[:, : settings.cutoff])
         )

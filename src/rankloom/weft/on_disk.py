@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankloom.fusion_graph.on_disk import normalize_part
 from rankloom.index.job import Job, Step
 from rankloom.index.shard import prefix, shard_postings
-from rankloom.index.steps import depth_of, tables
+from rankloom.index.steps import depth_of, normalize_part, tables
 from rankloom.weft.row_kind import ROWS, WeftSettings
 from rankloom.weft.rows import expanded, item_lists, neighbors_of
 from rankloom.weft.votes import N_NEAREST, nearest

@@ -12,8 +12,8 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import Rows
 from rankloom.errors import InputError, brief, check_choice, check_flag, whole_number
-from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.index.job import Job, Step
+from rankloom.index.normalize import normalize_collection, normalize_queries
 from rankloom.index.order import Order
 from rankloom.index.row_kind import Comparison, Kernel, RowKind
 from rankloom.index.row_table import ALL, QueryRows, RowTable

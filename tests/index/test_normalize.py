@@ -11,7 +11,8 @@ import oracle
 from brute import plain
 from rankloom import Ranks
 from rankloom.errors import InputError
-from rankloom.fusion_graph.normalize import reposition, reposition_queries, rescaled_steps
+from rankloom.fusion_graph.weave import rescaled_steps
+from rankloom.index.normalize import reposition, reposition_queries
 from rankloom.ranks import PAD
 from strategies import collections, examples, ranks
 

@@ -1,8 +1,4 @@
-r"""Rank normalization: repositioning (Eq. 1), cutting, and rescaling.
-
-`normalize_collection` and `normalize_queries` prepare the lists of items and of external queries for weaving.
-Rescaled scores depend on positions only, so `weave` looks them up in a table.
-"""
+r"""Rank normalization: repositioning (Eq. 1) and cutting, of the lists of items and of external queries."""
 
 from __future__ import annotations
 
@@ -15,14 +11,14 @@ from rankloom._kernels import contiguous, frozen
 from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.errors import InputError, check_choice
 from rankloom.index.order import Order
-from rankloom.index.row_kind import R
-from rankloom.index.settings import Absent, IndexSettings, unlisted_positions
+from rankloom.index.settings import Absent, IndexSettings
 from rankloom.ranks import PAD, Ranks, list_lengths
 from rankloom.ranks.arrays import Array, Float32s, Int32s, Int64s, Uint32s
 from rankloom.ranks.lists import pointers, transposed
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
+    from rankloom.index.row_kind import R
     from rankloom.index.row_table import RowTable
 
 
@@ -34,7 +30,7 @@ def normalize_collection(
     inside = (order.inside(contiguous(r.items), r.depth) for r in collection)  # lazily: deep lists take a lot of memory
     if not settings.reposition:
         return order, [lists[:, :cutoff] for lists in inside]
-    return order, [_repositioned(lists, cutoff, settings.absent) for lists in inside]
+    return order, [reposition_lists(lists, cutoff, settings.absent) for lists in inside]
 
 
 def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[R]) -> list[Int32s]:
@@ -108,18 +104,24 @@ def reposition(ranks: Ranks, cutoff: int | None = None, *, absent: Absent = "fir
         )
     if cutoff is not None and cutoff < 1:
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
-    lists = _repositioned(contiguous(ranks.items), cutoff or ranks.depth, absent)
+    lists = reposition_lists(contiguous(ranks.items), cutoff or ranks.depth, absent)
     return ranks.replaced(items=lists, scores=None)
 
 
-def _repositioned(lists: Int32s, cutoff: int, absent: str) -> Int32s:
-
+def reposition_lists(lists: Int32s, cutoff: int, absent: str) -> Int32s:
+    """Return the lists of all items sorted by Eq. (1), and cut."""
     lengths = frozen(list_lengths(lists))
     back = transposed(*_as_csr(lists, lengths), len(lists), columns=True)
-    return repositioned(lists, lengths, unlisted_positions(lengths, absent), back, cutoff, Scratch(len(lists)))
+    return reposition_block(lists, lengths, unlisted_positions(lengths, absent), back, cutoff, Scratch(len(lists)))
 
 
-def repositioned(
+def unlisted_positions(lengths: Int32s, absent: str) -> Int32s:
+    """Return the position, for Eq. 1, of what each list does not contain, by the lengths of all lists."""
+    longest = lengths.max(initial=0) if absent == "last" else 0
+    return np.where(lengths == 0, longest, lengths).astype(np.int32) + np.int32(1)
+
+
+def reposition_block(
     lists: Int32s, lengths: Int32s, unlisted: Int32s, back: Transposed, cutoff: int, scratch: Scratch
 ) -> Int32s:
     """Return the lists of consecutive items sorted by Eq. (1), and cut.
@@ -146,7 +148,7 @@ def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
     return _reposition_item(ranks.items[item], ranks.items.__getitem__, item, cutoff)
 
 
-def reposition_rows(rows: Callable[[Array], ScoredLists], items: Array, cutoff: int) -> Int32s:
+def reposition_items(rows: Callable[[Array], ScoredLists], items: Array, cutoff: int) -> Int32s:
     """Return the lists of some items as `reposition` does; `rows` returns lists of items by number."""
     out = np.full((len(items), cutoff), PAD, np.int32)
     for row, (item, own) in enumerate(zip(items.tolist(), rows(items).items, strict=True)):
@@ -162,8 +164,8 @@ def _reposition_item(own: Int32s, rows: Callable[[Array], Int32s], item: int, cu
     back = np.where(listed.any(axis=1), listed.argmax(axis=1), (lists != PAD).sum(axis=1)) + 1
     position = np.arange(1, len(own) + 1)
     order = np.argsort(position + back + np.maximum(position, back), kind="stable")
-    repositioned: Int32s = own[order[:cutoff]]
-    return repositioned
+    moved: Int32s = own[order[:cutoff]]
+    return moved
 
 
 def _as_csr(lists: Int32s, lengths: Int32s) -> tuple[Int64s, Uint32s]:
@@ -204,23 +206,3 @@ def reposition_queries(lists: Int32s, scores: Float32s, item_scores: Float32s, c
         stage="Repositioning",
     )
     return out
-
-
-def rescaled_steps(depth: int) -> Float32s:
-    """Return a table whose row n has the rescaled scores of a list of length n, for n from 0 to `depth`.
-
-    They go from 1.0 for the first to 0.1 for the last item, in equal steps.
-
-    References
-    ----------
-    Dourado, Pedronette, Torres (2019), Section 4.1.1, doi:10.1016/j.ipm.2019.03.008
-
-    Examples
-    --------
-    >>> rescaled_steps(2).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.10000000149011612]]
-    """
-    steps = np.zeros((depth + 1, depth), np.float32)
-    for length in range(1, depth + 1):
-        steps[length, :length] = np.linspace(1.0, 0.1, length)  # a list of one item: 1.0
-    return steps
