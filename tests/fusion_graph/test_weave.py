@@ -75,8 +75,8 @@ def test_postings_are_the_transpose_with_the_smallest_size(rankers, cutoff, minm
 def test_the_internal_order_renumbers_rows_and_items():
     ranks = Ranks([[0, 1, PAD], [1, PAD, PAD], [2, 0, 1]])
     order = Order(np.array([2, 0, 1], np.int32), np.array([1, 2, 0], np.int32))
-    assert order.inside(ranks.items, 3).tolist() == [[0, 1, 2], [1, 2, PAD], [2, PAD, PAD]]
-    assert order.inside_queries(ranks.items).tolist() == [[1, 2, PAD], [2, PAD, PAD], [0, 1, 2]]
+    assert order.to_internal(ranks.items, 3).tolist() == [[0, 1, 2], [1, 2, PAD], [2, PAD, PAD]]
+    assert order.queries_to_internal(ranks.items).tolist() == [[1, 2, PAD], [2, PAD, PAD], [0, 1, 2]]
 
 
 def test_the_arrays_of_an_index_are_read_only():

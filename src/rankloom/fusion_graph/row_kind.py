@@ -14,7 +14,7 @@ from rankloom.errors import InputError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.on_disk import graph_steps
-from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
+from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, links_of, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.normalize import normalize_collection, normalize_queries
 from rankloom.index.row_kind import Comparison, Kernel, RowKind
@@ -98,11 +98,11 @@ class GraphRows(RowKind[Graphs]):
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Graphs]) -> Graphs:
         woven = weave(normalize_queries(lists, virtual, table), table.slots, self.settings.weighting)
-        links = None if table.is_sharded else _links(table)
+        links = None if table.is_sharded else _all_links(table)
         return measure(woven, self.minmax, table.slots, links, table.shards)
 
     def linked(self, rows: Graphs, members: Array | None, table: RowTable[Graphs]) -> LinkedGraphs:
-        return LinkedGraphs(rows, _links(table) if members is None else linked(members, table.shards))
+        return LinkedGraphs(rows, _all_links(table) if members is None else links_of(members, table.shards))
 
     def kernel(self, comparator: Comparison, table: RowTable[Graphs]) -> Kernel:
         from rankloom._kernels.fusion_graph.search import search
@@ -120,6 +120,7 @@ class GraphRows(RowKind[Graphs]):
         return graph_steps(job)
 
 
-def _links(table: RowTable[Graphs]) -> Woven:
+def _all_links(table: RowTable[Graphs]) -> Woven:
     """Return the rows of W of all items."""
-    return Woven(*table.all_rows()[:-1])
+    graphs = table.all_rows()
+    return Woven(graphs.ptr, graphs.items, graphs.W, graphs.P)

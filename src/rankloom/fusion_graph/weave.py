@@ -118,12 +118,12 @@ def measure(
             return
         some = slice_rows(graphs, start, stop)
         members, sources = numbered(some.items, slot)
-        kernels.measure(0, stop - start, some, sources, linked(members, shards), minmax, slot)
+        kernels.measure(0, stop - start, some, sources, links_of(members, shards), minmax, slot)
 
     scratch.run(work, len(graphs.norms), "Measuring")
     return graphs._replace(norms=frozen(graphs.norms))
 
 
-def linked(members: Array, shards: Sequence[Shard]) -> Woven:
+def links_of(members: Array, shards: Sequence[Shard]) -> Woven:
     """Return the rows of W of some items, copied from the shards that own them."""
     return Woven(*gathered(shards, members, ROWS[1:-1]))

@@ -27,7 +27,9 @@ def normalize_collection(
 ) -> tuple[Order, list[Int32s]]:
     """Return an order for the items of a collection, and their lists in it, repositioned (if set) and cut."""
     order = Order.of(contiguous(collection[0].items), collection[0].depth)
-    inside = (order.inside(contiguous(r.items), r.depth) for r in collection)  # lazily: deep lists take a lot of memory
+    inside = (
+        order.to_internal(contiguous(r.items), r.depth) for r in collection
+    )  # lazily: deep lists take a lot of memory
     if not settings.reposition:
         return order, [lists[:, :cutoff] for lists in inside]
     return order, [reposition_lists(lists, cutoff, settings.absent) for lists in inside]
@@ -51,7 +53,7 @@ def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: Row
                 f"Virtual positions need scores in the index and in the queries; ranker {number + 1} has none in "
                 f"{'the index' if scores is None else 'the queries'}. Search with virtual=False."
             )
-        normalized.append(table.order.inside_queries(lists))
+        normalized.append(table.order.queries_to_internal(lists))
     return normalized
 
 

@@ -29,7 +29,7 @@ class Order(NamedTuple):
         places[numbers] = np.arange(len(numbers), dtype=np.int32)
         return cls(frozen(numbers), frozen(places))
 
-    def inside(self, lists: Int32s, depth: int, rows: slice = slice(None)) -> Int32s:
+    def to_internal(self, lists: Int32s, depth: int, rows: slice = slice(None)) -> Int32s:
         """Return the lists of the items ``numbers[rows]`` in the internal numbering, cut to `depth`."""
         from rankloom._kernels.lists import relabel
 
@@ -42,7 +42,7 @@ class Order(NamedTuple):
         )
         return frozen(out)
 
-    def inside_queries(self, lists: Int32s) -> Int32s:
+    def queries_to_internal(self, lists: Int32s) -> Int32s:
         """Return the lists of external queries with items in the internal numbering."""
         out = self.places[lists] if len(self.places) else lists.copy()
         out[lists == PAD] = PAD

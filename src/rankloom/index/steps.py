@@ -96,7 +96,7 @@ def renumber(job: Job, number: int) -> None:
     start, stop = job.part(number)
     for ranker in range(len(job.spec["tables"])):
         items, _ = tables(job, ranker)
-        lists = job.order.inside(items, depth_of(job, items), slice(start, stop))
+        lists = job.order.to_internal(items, depth_of(job, items), slice(start, stop))
         job.write(f"inside_{ranker}_{number}", lists)
         job.write(f"lengths_{ranker}_{number}", list_lengths(lists))
         if job.spec["settings"]["reposition"]:

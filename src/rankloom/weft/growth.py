@@ -70,7 +70,7 @@ def added_rows(index: WeftIndex, lists: Sequence[StoredLists], n: int) -> dict[s
     new = np.arange(start, start + n)
     order = Order(*_order(arrays, start + n))
     normalized = [
-        order.inside_queries(
+        order.queries_to_internal(
             reposition_items(ranker.rows, new, settings.cutoff)
             if settings.reposition
             else np.ascontiguousarray(ranker.rows(new).items[:, : settings.cutoff])
@@ -80,7 +80,7 @@ def added_rows(index: WeftIndex, lists: Sequence[StoredLists], n: int) -> dict[s
     own = item_lists(normalized, settings.cutoff, start)
     whole = frozen(np.concatenate([arrays["lists"], own], axis=1))
     neighbors = neighbors_of(whole, order, arrays["shares"], settings)
-    rows = expanded(whole, neighbors, Scratch(start + n), inside=True, part=(start, start + n))
+    rows = expanded(whole, neighbors, Scratch(start + n), are_items=True, part=(start, start + n))
     return {"lists": np.ascontiguousarray(own.transpose(1, 0, 2)), **dict(zip(ROWS, rows, strict=True))}
 
 

@@ -45,7 +45,7 @@ def expand_part(job: Job, number: int) -> None:
     """Expand the lists of a part, and transpose the rows."""
     lists, settings = job.read("lists"), WeftSettings(**job.spec["settings"])
     neighbors = neighbors_of(lists, job.order, job.read("shares"), settings)
-    rows = expanded(lists, neighbors, job.scratch, inside=True, part=job.part(number))
+    rows = expanded(lists, neighbors, job.scratch, are_items=True, part=job.part(number))
     with job.scratch.borrowed() as slot:
         found = shard_postings(rows, rows.sizes, slot)
     own = {**dict(zip(ROWS, rows, strict=True)), **found}

@@ -135,14 +135,14 @@ class WeftRows(RowKind[Rows]):
     def arrays(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
         """Return the arrays of an index by the lists of the items and the weights of the rankers."""
         neighbors = neighbors_of(lists, order, shares, self.settings)
-        rows = expanded(lists, neighbors, Scratch(lists.shape[1]), inside=True)
+        rows = expanded(lists, neighbors, Scratch(lists.shape[1]), are_items=True)
         named = {**dict(zip(ROWS, rows, strict=True)), **postings(rows, rows.sizes)}
         return {**order._asdict(), "lists": lists, "shares": shares, **named}
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Rows]) -> Rows:
         own = frozen(stack_lists(normalize_queries(lists, virtual, table), self.settings.cutoff))
         neighbors = neighbors_of(table.arrays["lists"], table.order, table.arrays["shares"], self.settings)
-        return expanded(own, neighbors, table.slots, inside=False)
+        return expanded(own, neighbors, table.slots, are_items=False)
 
     def linked(self, rows: Rows, members: Array | None, table: RowTable[Rows]) -> Rows:
         return rows

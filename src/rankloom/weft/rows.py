@@ -58,9 +58,9 @@ def max_entries(n_rankers: int, cutoff: int, expand: int, width: int | None) -> 
 
 
 def expanded(
-    own: Int32s, neighbors: Neighbors, scratch: Scratch, *, inside: bool, part: tuple[int, int] | None = None
+    own: Int32s, neighbors: Neighbors, scratch: Scratch, *, are_items: bool, part: tuple[int, int] | None = None
 ) -> Rows:
-    """Return the expanded rows of lists, of the items (`inside`) or of external queries, or of those in `part`."""
+    """Return the expanded rows of lists, of the items (`are_items`) or of external queries, or of those in `part`."""
     from rankloom._kernels.weft.expand import expand
 
     m, n_rows, length = own.shape
@@ -76,7 +76,7 @@ def expanded(
         weights = np.empty((items.size, m + 1), np.uint16)
         new = NewRows(ends[start:stop], items, weights, sizes[start:stop])
         with scratch.borrowed() as slot:
-            expand(offset + start, offset + stop, own, inside, neighbors, slot, new)
+            expand(offset + start, offset + stop, own, are_items, neighbors, slot, new)
         used = ends[stop - 1]
         blocks[start] = items[:used].copy(), weights[:used].copy()
 
