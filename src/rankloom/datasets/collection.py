@@ -125,7 +125,7 @@ class Collection:
         ['b']
         """
         dropped = set(numbers)
-        return self._taken([number for number in range(len(self)) if number not in dropped])
+        return self._subset([number for number in range(len(self)) if number not in dropped])
 
     def shuffled(self, seed: int) -> Collection:
         """Return the collection with its items in random order.
@@ -139,14 +139,14 @@ class Collection:
         >>> list(shuffled.ids), shuffled.labels
         (['c', 'a', 'b'], ('dog', 'cat', 'cat'))
         """
-        return self._taken(self.shuffled_numbers(seed))
+        return self._subset(self.shuffled_numbers(seed))
 
     def shuffled_numbers(self, seed: int) -> list[int]:
         """Return the numbers of the items in random order."""
         numbers: list[int] = np.random.default_rng(seed).permutation(len(self)).tolist()
         return numbers
 
-    def _taken(self, numbers: list[int]) -> Collection:
+    def _subset(self, numbers: list[int]) -> Collection:
         """Return the collection of these items, in this order."""
         parts = {
             name: part[numbers] if isinstance(part, np.ndarray) else [part[number] for number in numbers]

@@ -29,7 +29,7 @@ def digits(first: int | None = None) -> Collection:
     images, labels = images[:first], labels[:first]
     n = len(images)
     parts: dict[str, Array] = {
-        "images": pictures(images),
+        "images": rgb_images(images),
         "pixels": images.reshape(n, -1),
         "directions": directions(images),
         "sums": np.hstack([images.sum(axis=1), images.sum(axis=2)]),
@@ -45,7 +45,7 @@ def digits(first: int | None = None) -> Collection:
     )
 
 
-def pictures(images: Floats) -> Bytes:
+def rgb_images(images: Floats) -> Bytes:
     """Return the digits as RGB images, dark on white, in 4 x 4 blocks of pixels."""
     gray = (255 - images * (255 / 16)).round().astype(np.uint8)
     return np.asarray(np.repeat(gray.repeat(4, axis=1).repeat(4, axis=2)[..., None], 3, axis=3))

@@ -30,7 +30,7 @@ def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8")
     ----------
     path : folder
     kind : {"images", "texts"}, optional
-        Required only if the folder has both. By default, Markdown and images are texts with pictures if there are more
+        Required only if the folder has both. By default, Markdown and images are texts with images if there are more
         texts than images, else images with notes on them.
     encoding : str
         Of the texts, as in "cp1252" or "utf-16".

@@ -101,8 +101,8 @@ def _node(row: Row, middle: float, percent: str, bands: float) -> str:
     lines = [*_wrapped(row.title, 16 if row.image else 22, 2), *([row.note] if row.note else []), percent]
     height = max(LINE * len(lines) + 10, room + 4, bands)
     box = _box("node marked" if row.note else "node", left, middle - height / 2, NODE, height)
-    picture = image_at((left + 4 + IMAGE / 2, middle), IMAGE, row.image) if row.image else ""
-    return box + picture + _lines(lines, WIDTH / 2 + room / 2, middle)
+    image = image_at((left + 4 + IMAGE / 2, middle), IMAGE, row.image) if row.image else ""
+    return box + image + _lines(lines, WIDTH / 2 + room / 2, middle)
 
 
 def _end(role: str, shown: Values, x: float, center: float) -> str:
