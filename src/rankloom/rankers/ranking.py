@@ -330,7 +330,7 @@ def _check_part(collection: Collection, name: str, part: str) -> None:
 
 
 def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> str | None:
-    if call is None or digest is None or not (isinstance(ranker, Content) or _is_built_in(ranker, call.name)):
+    if call is None or digest is None or not (isinstance(ranker, Content) or is_built_in(ranker, call.name)):
         return None
     own = ranker.digest() if isinstance(ranker, Content) else ""
     options = [(name, _content(value)) for name, value in call.options]
@@ -338,7 +338,7 @@ def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> s
     return digest_bytes(FORMAT, __version__.encode(), settings.encode("utf-8", "surrogatepass"))
 
 
-def _is_built_in(ranker: Ranker, name: str) -> bool:
+def is_built_in(ranker: Ranker, name: str) -> bool:
     """Return True if the version of rankloom determines the code of a ranker, unlike that of a plug-in."""
     modules = (type(ranker).__module__, getattr(RANKERS[name], "__module__", ""))
     return all(module.partition(".")[0] == "rankloom" for module in modules)

@@ -74,6 +74,9 @@ class Answer(Sequence[Hit]):
         The text of the query, or a label if it is not text.
     method : str
         How the lists were fused, as spelled in the search.
+    confidence : float or None
+        How probable it is that the collection has anything for a text, 0 to 1: for bm25 with minilm or static, and
+        after `Searcher.calibrate`.
     lists : {name of a ranker: list of Listed}
         What each ranker lists, best first.
     entries : {name of a ranker: list of (number, score)}
@@ -88,9 +91,11 @@ class Answer(Sequence[Hit]):
         row: int,
         state: State,
         offset: int = 0,
+        confidence: float | None = None,
     ) -> None:
         self.query = query
         self.method = method
+        self.confidence = confidence
         self.entries = {name: _entries(ranks, row) for name, ranks in answers.lists.items()}
         self._ids = state.ids
         self._text_fields = state.settings.fields

@@ -130,10 +130,11 @@ class FusionRun:
         weights = self._weights() or [1.0] * len(self.lists)
         listed = np.unique(np.concatenate([own.items.reshape(-1) for own in self.lists.values()]))
         listed = listed[listed != PAD]
-        voters = []
+        guard, voters = self.state.settings.guard, []
+        guarded = dict.fromkeys(self.lists, 1.0) if guard is None else guard.weights(list(self.lists))
         for (name, own), weight in zip(self.lists.items(), weights, strict=True):
             by, nearest = self.state.retrievers[name], self.state.nearest(name, listed)
-            voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weight))
+            voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weight * guarded[name]))
         return voters
 
     def _rules(self) -> Rules:

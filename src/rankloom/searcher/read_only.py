@@ -103,8 +103,11 @@ class ReadOnlySearcher:
             where=where,
         )
         found = answer(state, queries, request)
+        known = state.calibration if "texts" in queries.parts else None
+        sure = None if known is None else known.confidences(found.lists)
         answers = [
-            Answer(label, str(request.call), found, row, state, offset) for row, label in enumerate(queries.labels)
+            Answer(label, str(request.call), found, row, state, offset, None if sure is None else float(sure[row]))
+            for row, label in enumerate(queries.labels)
         ]
         return answers[0] if queries.single else answers
 
@@ -199,27 +202,18 @@ class ReadOnlySearcher:
         alpha : float
             Significance level of the paired t-test and of the intervals.
         """
-        state, measures = self._state, text_list("measures", measures)
+        measures = text_list("measures", measures)
         methods = [methods] if isinstance(methods, str) else methods
         if not isinstance(methods, Sequence):
             raise InputError(f"methods must be a list of methods; got {brief(methods)}.")
-        requests = [make_request(state, _by_id(queries), whole_number("k", k), method=method) for method in methods]
-        if not requests:
+        if not methods:
             raise InputError("Give at least one method to evaluate.")
-        names = requests[0].names
-        batch = encoded(state, _by_id(queries), names)
-        systems = query_lists(state, batch, names, k)
-        for request in requests:
-            label = str(request.call)
-            if label in names:
-                raise InputError(f"The ranker {label!r} has the name of a method; give it another name.")
-            systems.pop(label, None)  # "vote" and "auto" may be the same: the last one counts
-            systems[label] = answer(state, batch, request).fused
+        found = systems(self._state, _by_id(queries), methods, whole_number("k", k))
         per_query = {
-            name: evaluate(_with_ids(ranks, state, queries), qrels=qrels, measures=measures, per_query=True)
-            for name, ranks in systems.items()
+            name: evaluate(_with_ids(ranks, self._state, queries), qrels=qrels, measures=measures, per_query=True)
+            for name, ranks in found.items()
         }
-        return Evaluation(per_query, label, k, alpha)
+        return Evaluation(per_query, list(found)[-1], k, alpha)
 
     @property
     def documents(self) -> Documents:
@@ -256,6 +250,21 @@ class ReadOnlySearcher:
 
     def __contains__(self, id: object) -> bool:
         return id in self._state.ids
+
+
+def systems(state: State, queries: QueryBatch, methods: Sequence[str], k: int) -> dict[str, Ranks]:
+    """Return the answers to queries by each ranker that accepts them, and by some methods."""
+    names = accepting(state, queries, None)
+    batch = encoded(state, queries, names)
+    found = query_lists(state, batch, names, k)
+    for method in methods:
+        request = make_request(state, batch, k, method=method)
+        label = str(request.call)
+        if label in names:
+            raise InputError(f"The ranker {label!r} has the name of a method; give it another name.")
+        found.pop(label, None)  # "vote" and "auto" may be the same: the last one counts
+        found[label] = answer(state, batch, request).fused
+    return found
 
 
 def _by_id(queries: Mapping[str, str]) -> QueryBatch:

@@ -54,6 +54,8 @@ def make_request(
     chosen = None if rankers is None else text_list("rankers", rankers)
     names = accepting(state, queries, chosen)
     call = _resolved(state, queries, names, method)
+    if chosen is None and call.name in VOTERS and "weights" not in dict(call.options):
+        names = tuple(name for name in names if name in state.trusted) or names
     checked = _checked_weights(call, names, chosen or tuple(state.retrievers), weights)
     if checked is not None and call.name not in VOTERS:
         call = Call.of(call.name, {**dict(call.options), "weights": checked})

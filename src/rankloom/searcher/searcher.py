@@ -21,10 +21,13 @@ from rankloom.rankers import rank_collection
 from rankloom.rankers.vectors.encoder import Encode
 from rankloom.searcher.batch import TEXT_FIELDS, batch_of
 from rankloom.searcher.builder import RankerLike, first_state, made_rankers
+from rankloom.searcher.calibration import MIN_QUERIES, calibrated
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.read_only import ReadOnlySearcher
+from rankloom.searcher.self_test import retested, tested
 from rankloom.searcher.state import ITEM_DEPTH, Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
+from rankloom.searcher.trial import Trial, try_out
 from rankloom.searcher.updates import added, compacted, removed
 from rankloom.threads import Progress, running
 from rankloom.weft.index import CUTOFF
@@ -63,6 +66,7 @@ class Searcher(ReadOnlySearcher):
         *,
         cutoff: int = CUTOFF,
         depth: int = ITEM_DEPTH,
+        self_test: bool | None = None,
         text: str | Sequence[str] = TEXT_FIELDS,
         filter_as_text: str | Sequence[str] = (),
         cache: Cache | None = None,
@@ -86,6 +90,11 @@ class Searcher(ReadOnlySearcher):
             How much of each list weft uses.
         depth : int
             Length of the lists of items.
+        self_test : bool, optional
+            Whether to test the rankers by passages that are taken out of 200 documents: in `vote` and `weft`, those
+            with less than half the quality of the best are left out, and in `vote` the others are weighted. By default
+            only if there are 1,000 documents and several rankers, all of texts, whose encoders are this package's own.
+            `info` has the outcome.
         text : str or sequence of str
             The fields of mappings that make up their text.
         filter_as_text : str or sequence of str
@@ -101,6 +110,7 @@ class Searcher(ReadOnlySearcher):
         encoding : str, optional
             Of a table or of the texts of a folder, as in "cp1252"; UTF-8 by default.
         """
+        check_flag(self_test=False if self_test is None else self_test)
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
         text_fields, kept = text_list("text", text), text_list("filter_as_text", filter_as_text)
         batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=kept)
@@ -114,7 +124,7 @@ class Searcher(ReadOnlySearcher):
             settings = Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name)
             readable = np.flatnonzero([id not in ranking.skipped for id in batch.ids])
             store = stored.subset(readable) if ranking.skipped else stored
-            state = first_state(store, ranking, settings)
+            state = tested(first_state(store, ranking, settings), self_test)
             _build_index(state)
         return cls(state, ranking.skipped)
 
@@ -171,14 +181,47 @@ class Searcher(ReadOnlySearcher):
         """Make everything anew, as a build of the current documents does: vocabularies, statistics, lists, indexes.
 
         What `add` and `delete` leave to be merged is merged, and space is freed. Vectors and images are not made anew.
+        A self-test of the rankers is made again.
         """
         with self._lock, running(progress=progress):
-            self._replace(compacted(self._state))
+            self._replace(retested(compacted(self._state)))
 
     def _replace(self, state: State) -> None:
         """Answer from another state, whose default index is built first."""
         _build_index(state)
         self._state = state
+
+    def trial(self, *, labels: str | None = None, progress: Progress | None = None) -> Trial:
+        """Find out whether fusion is better than the best single ranker here, by queries made of the documents.
+
+        Parameters
+        ----------
+        labels : str, optional
+            A field with the classes of documents: also compares the methods at finding documents like a document.
+        progress : callable, optional
+            Called with the stage, how much is done and the total.
+        """
+        with running(progress=progress):
+            return try_out(self._state, labels)
+
+    def calibrate(self, queries: Sequence[str]) -> None:
+        """Fit `Answer.confidence` to real queries, such as those of a log: at least 20, without judgments.
+
+        They are compared with as many queries of random words of the documents.
+        """
+        given = text_list("queries", queries)
+        if len(given) < MIN_QUERIES:
+            raise InputError(f"Give at least {MIN_QUERIES} queries to calibrate with; got {len(given)}.")
+        with self._lock:
+            self._replace(calibrated(self._state, given))
+
+    def info(self) -> dict[str, Any]:
+        """Return what the searcher holds, how it was built, and the outcome of its self-test."""
+        state, guard = self._state, self._state.settings.guard
+        rankers = {name: getattr(known, "spelling", None) or "a function" for name, known in state.retrievers.items()}
+        tested = guard and {"quality": dict(guard.quality), "weights": guard.weights(state.trusted)}
+        built = {name: getattr(state.settings, name) for name in ("name", "cutoff", "depth")}
+        return {**built, "documents": len(self), "rankers": rankers, "fields": self.field_types, "self_test": tested}
 
     def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:
         """Write everything to a folder, completely or not at all.
@@ -277,4 +320,4 @@ def updating(path: str | Path, *, timeout: float = TIMEOUT) -> Iterator[Searcher
 
 def _build_index(state: State) -> None:
     """Build the default index, so that the first search need not."""
-    state.weft(tuple(state.retrievers))
+    state.weft(state.trusted)

@@ -16,8 +16,10 @@ from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ids, NumberIds, Ranks
 from rankloom.searcher.batch import TEXT_FIELDS
+from rankloom.searcher.confidence import Calibration, fitted_calibration
 from rankloom.searcher.documents import Documents, IdStore
 from rankloom.searcher.grown import GrownIndex
+from rankloom.searcher.guard import Guard
 from rankloom.searcher.item_lists import ItemLists, Numbers
 from rankloom.searcher.lru import LazyMapping, LRUCache
 from rankloom.searcher.retriever import Model, Retriever
@@ -44,6 +46,8 @@ class Settings:
     fields: tuple[str, ...] = TEXT_FIELDS  #: of a document, which make up its text
     next_number: int = 0  #: the id of the next document without one
     name: str = "documents"  #: of the collection
+    guard: Guard | None = None  #: the outcome of the self-test, if there was one
+    calibration: Calibration | None = None  #: of answers' confidence, if queries were given
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +113,22 @@ class State:
 
     @property
     def choices(self) -> list[Names]:
-        """The rankers of the indexes that are stored: all, and those that accept each kind of query."""
-        parts = sorted({retriever.part for retriever in self.retrievers.values()})
-        of_parts = [tuple(name for name, one in self.retrievers.items() if one.part == part) for part in parts]
-        return list(dict.fromkeys([tuple(self.retrievers), *of_parts]))
+        """The rankers of the stored indexes: all trusted ones, and those of them for each kind of query."""
+        parts = {name: self.retrievers[name].part for name in self.trusted}
+        of_parts = [tuple(name for name in parts if parts[name] == part) for part in sorted(set(parts.values()))]
+        return list(dict.fromkeys([self.trusted, *of_parts]))
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """The rankers that weft and vote fuse unless a search names others: those that the self-test did not fail."""
+        names = tuple(self.retrievers)
+        return names if self.settings.guard is None else self.settings.guard.kept(names)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How confident answers to texts are: as calibrated here, or for these rankers elsewhere."""
+        spellings = {name: getattr(known, "spelling", None) for name, known in self.retrievers.items()}
+        return self.settings.calibration or fitted_calibration(spellings)
 
     def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex | GrownIndex:
         """Return the weft index of some rankers, built when it is first used."""

@@ -24,8 +24,10 @@ from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks.arrays import Array
+from rankloom.searcher.confidence import Calibration
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.grown import GrownIndex
+from rankloom.searcher.guard import Guard
 from rankloom.searcher.item_lists import ItemLists
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
@@ -83,7 +85,8 @@ def open_state(
 
 
 def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, Encode | None], path: Path) -> State:
-    documents, settings = Documents.restored(arrays), _settings(meta["settings"])
+    documents = Documents.restored(arrays)
+    settings = _settings(meta["settings"], [about["name"] for about in meta["rankers"]])
     _check_encoders(encoders, {about["name"] for about in meta["rankers"] if about["spelling"] is None}, path)
     tail = Tail.restored(arrays, meta["added"])
     models = {}
@@ -155,8 +158,11 @@ def _check_encoders(encoders: Mapping[str, Encode | None], needed: Collection[st
             raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
 
 
-def _settings(given: Meta) -> Settings:
-    settings = Settings(**{**given, "fields": tuple(given["fields"])})
+def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
+    guard = None if given["guard"] is None else Guard.restored(given["guard"], rankers)
+    known = None if given["calibration"] is None else Calibration.restored(given["calibration"], rankers)
+    learned = {"guard": guard, "calibration": known}
+    settings = Settings(**{**given, "fields": tuple(given["fields"]), **learned})
     whole_number("cutoff", settings.cutoff)
     whole_number("depth", settings.depth)
     whole_number("next_number", settings.next_number, 0)
