@@ -17,6 +17,7 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
         experiment,
         fuse,
         index,
+        info,
         methods,
         rank,
         rankers,
@@ -24,6 +25,7 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
         search,
         select,
         serve,
+        trial,
         verify,
     )
     from rankloom.cli.app import app

@@ -35,12 +35,14 @@ def either(names: Iterable[str]) -> str:
 #: The order of the commands in the help: from a first look to serving.
 COMMANDS = [
     "demo",
+    "trial",
     "build",
     "search",
     "add",
     "delete",
     "compact",
     "verify",
+    "info",
     "rank",
     "index",
     "fuse",

@@ -42,6 +42,13 @@ def build(
             help="A field that --where compares as text, even if all its values are numbers or dates. Repeatable."
         ),
     ] = None,
+    self_test: Annotated[
+        bool | None,
+        cli.Option(
+            help="Whether to test the rankers by passages of the documents: those that fail are left out, and others "
+            "weighted. By default with 1,000 documents or more and several rankers of texts, whose encoders are ours."
+        ),
+    ] = None,
     *,
     overwrite: cli.Overwrite = False,
     timeout: cli.Timeout = TIMEOUT,
@@ -76,6 +83,7 @@ def build(
         searcher = Searcher.build(
             documents if source.path is None else source.read(documents),
             **settings,
+            self_test=self_test,
             text=text or TEXT_FIELDS,
             filter_as_text=filter_as_text or (),
             cache=caching.open(),
@@ -89,6 +97,8 @@ def build(
     built = cli.counted(len(searcher), "document")
     cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)
     guessed = ("date",) if is_json(documents) else ("number", "date")
+    if searcher.state.settings.guard is not None:
+        cli.echo(str(searcher.state.settings.guard), err=True)
     types = searcher.field_types
     fields = [f"{name} as a {type}" for name, type in types.items() if type.split()[-1] in guessed]
     _say_what_is_searched(searcher, types.keys() - {"id", *(filter_as_text or ())} if is_table(documents) else set())

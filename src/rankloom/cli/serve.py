@@ -92,14 +92,14 @@ def serve(
                 searcher, read = Searcher.of_index(FusionIndex.open(folder), folder.name), None
             else:
                 settings = {**fitting.settings(), "strict": source.strict, "progress": progress}
-                searcher, read = _build(collection, source, caching.open(), settings)
+                searcher, read = built(collection, source, caching.open(), settings)
         if searcher.skipped:
             reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(searcher.skipped.items())[:20])
             cli.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
         serve_app(make_app(searcher, collection=read, **options), sock, ready=print_url)
 
 
-def _build(
+def built(
     spelling: str, source: CollectionOptions, cache: Cache, settings: dict[str, Any]
 ) -> "tuple[Searcher, Collection | None]":
     """Return a searcher, and the collection it is built from unless that is a table of documents."""

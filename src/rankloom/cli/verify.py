@@ -25,13 +25,12 @@ def verify(
 
     rankloom verify shop.loom
     """
-    from rankloom.searcher.storage import KIND, open_state
+    from rankloom.searcher.storage import KIND, open_state, without_encoders
 
     head = verify_folder(path)
     kind = str(head.meta["kind"])
     if kind == KIND:
-        functions = {about["name"]: None for about in head.meta["rankers"] if about["spelling"] is None}
-        open_state(path, functions)
+        open_state(path, without_encoders(head.meta))
     elif kind in (indexes := {index.KIND: index for index in (FusionIndex, WeftIndex)}):
         indexes[kind].open(path)
     else:

@@ -41,7 +41,8 @@ class Calibration:
         rows = [features(real), features(junk)]
         truth = np.repeat([1.0, 0.0], [len(one) for one in rows])
         shares = np.repeat([0.5 / len(one) for one in rows], [len(one) for one in rows])
-        return cls(tuple(real), tuple(_logistic(np.vstack(rows), truth, shares).tolist()))
+        found = _logistic(np.vstack(rows), truth, shares)
+        return cls(tuple(real), tuple(float(f"{weight:.6g}") for weight in found))  # the same on any CPU
 
     @classmethod
     def restored(cls, given: Mapping[str, Any], names: Sequence[str]) -> Calibration:
@@ -56,7 +57,8 @@ class Calibration:
         if any(name not in lists or lists[name].scores is None for name in self.rankers):
             return None
         rows = features({name: lists[name] for name in self.rankers})
-        return _chance(self.weights[0] + rows @ np.array(self.weights[1:]))
+        columns = zip(self.weights[1:], rows.T, strict=True)
+        return _chance(sum((weight * column for weight, column in columns), np.full(len(rows), self.weights[0])))
 
 
 #: For two rankers by their spellings, fitted on nine collections of texts: `experiments/confidence.py`.

@@ -26,6 +26,7 @@ N_SOURCES = 200  # documents that pseudo-queries are made of
 MIN_SOURCES = 30  # fewer say too little
 MIN_DOCUMENTS = 1000  # of a searcher that is tested without being asked to
 MEASURE = "ndcg@10"  # with one relevant document, 1 / log2(1 + its position)
+NO_TEXT = "A test takes passages out of the documents, and none has enough text for that: at least ten words."
 FLOOR = 0.01  # added to each quality
 
 
@@ -34,16 +35,22 @@ def tested(state: State, self_test: bool | None) -> State:
     if self_test is None:
         models = embedded(state)[1].values()
         free = len(models) > 1 and len(state) >= MIN_DOCUMENTS and all(map(_is_ours, models))
-        guard = guard_of(state, min_sources=MIN_SOURCES) if free else None
-    else:
-        guard = guard_of(state, min_sources=1) if self_test else None
-    return replace(state, settings=replace(state.settings, guard=guard))
+        return _with(state, guard_of(state, min_sources=MIN_SOURCES)) if free else state
+    guard = guard_of(state, min_sources=1) if self_test else None
+    if self_test and guard is None:
+        raise InputError(NO_TEXT)
+    return _with(state, guard)
 
 
 def retested(state: State) -> State:
     """Return the state with its self-test made again, if there was one and all encoders are here."""
     models = embedded(state)[1].values()
-    return tested(state, True) if state.settings.guard and all(map(_ranks_new_texts, models)) else state
+    again = state.settings.guard is not None and all(map(_ranks_new_texts, models))
+    return _with(state, guard_of(state, min_sources=1)) if again else state
+
+
+def _with(state: State, guard: Guard | None) -> State:
+    return replace(state, settings=replace(state.settings, guard=guard))
 
 
 def guard_of(state: State, *, min_sources: int) -> Guard | None:

@@ -84,6 +84,11 @@ def open_state(
     return state, folder
 
 
+def without_encoders(meta: Meta) -> dict[str, None]:
+    """Return what to give as encoders to open a searcher that is only looked at."""
+    return {about["name"]: None for about in meta["rankers"] if about["spelling"] is None}
+
+
 def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, Encode | None], path: Path) -> State:
     documents = Documents.restored(arrays)
     settings = _settings(meta["settings"], [about["name"] for about in meta["rankers"]])

@@ -13,7 +13,7 @@ from rankloom.ranks import Ids
 from rankloom.searcher.queries import item_queries
 from rankloom.searcher.read_only import MEASURES, ReadOnlySearcher, systems
 from rankloom.searcher.request import AUTO
-from rankloom.searcher.self_test import MEASURE, MIN_SOURCES, changed, pseudo_queries, qrels
+from rankloom.searcher.self_test import MEASURE, MIN_SOURCES, NO_TEXT, changed, pseudo_queries, qrels
 from rankloom.searcher.state import State, embedded
 
 SEED = 1  # other documents than those of the self-test
@@ -66,11 +66,14 @@ class Trial:
             f"queries ({figures}).",
         }[_verdict(evaluation, best)]
 
+    def sections(self) -> list[tuple[str, str, Evaluation]]:
+        """Return the heading, the verdict in words and the figures of each part."""
+        parts = [("Texts as queries", self.texts), ("Documents as queries", self.items)]
+        return [(heading, self.sentence(one), one) for heading, one in parts if one is not None]
+
     def __str__(self) -> str:
-        parts = [f"Texts as queries. {self.sentence(self.texts)}", MEANING, str(self.texts)]
-        if self.items is not None:
-            parts += [f"Documents as queries. {self.sentence(self.items)}", str(self.items)]
-        return "\n\n".join(parts)
+        parts = [f"{heading}. {sentence}\n{figures}" for heading, sentence, figures in self.sections()]
+        return "\n\n".join([*parts, MEANING])
 
 
 def try_out(state: State, labels: str | None = None) -> Trial:
@@ -80,7 +83,7 @@ def try_out(state: State, labels: str | None = None) -> Trial:
         raise InputError(f"No document has a field {labels!r}; their fields are {known}.")
     probes = pseudo_queries(state, SEED)
     if not probes.rests:
-        raise InputError("A trial takes passages out of the documents; none has enough text for that.")
+        raise InputError(NO_TEXT)
     without = changed(state, probes, with_lists=True)
     found = ReadOnlySearcher(without).evaluate(probes.queries, qrels(state, probes), k=N_ANSWERS)
     by_source = {
