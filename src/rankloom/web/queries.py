@@ -40,10 +40,10 @@ class Choice:
 
     @classmethod
     def default(cls, searcher: Searcher) -> Choice:
-        """Return the default choice: all rankers, or the settings of an index alone."""
+        """Return the default choice: the rankers that the self-test did not fail, or the settings of an index alone."""
         index = searcher.state.graphs
         if index is None:
-            return cls(searcher.rankers)
+            return cls(searcher.state.trusted)
         return cls((), method="fg", cutoff=index.settings.cutoff, comparator=index.settings.comparator)
 
     def changed(self, changes: Values, searcher: Searcher) -> Choice:

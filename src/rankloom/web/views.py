@@ -204,6 +204,7 @@ class Views:
             ],
             "accepts": sorted(self.accepts),
             "n_skipped": len(self.searcher.skipped),
+            "self_test": str(self.state.settings.guard or ""),
         }
 
     def browse(self, *, page: int = 1, label: str | None = None, find: str | None = None) -> Values:
