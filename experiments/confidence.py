@@ -4,7 +4,7 @@
 
 prints, for bm25 with minilm and with static, the area under the curve with one threshold for all, how much of each
 collection is kept and refused at .5, and the constants of `rankloom.searcher.confidence`; and the same for a
-calibration by a log alone. CACHE keeps the vectors of minilm.
+calibration by a log alone. Documents have the stored vectors of MiniLM, queries those of `minilm`, which CACHE keeps.
 """
 
 import os
@@ -16,7 +16,9 @@ from guard import HALVED, MAX_QUERIES, NAMES, opened, rankers
 from scipy.stats import rankdata
 
 from rankloom.io.cache import Cache
+from rankloom.rankers import FittedVectors
 from rankloom.rankers.ranking import made_ranker
+from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.searcher.confidence import DEPTH, Calibration, salads
 from rankloom.searcher.retriever import Model
 
@@ -42,6 +44,14 @@ def junk_of(name, collections, real):
     others = [text for other, one in collections.items() if other != name for text in drawn(one.parts["texts"], 200)]
     own = list(collections[name].parts["texts"])
     return drawn(foreign, N_JUNK, seed=2) + salads(others, lengths) + salads(own, lengths)
+
+
+def fitted(name, ranker, collection):
+    """Return a ranker fitted to a collection; for minilm, the documents have stored vectors."""
+    if name != "minilm":
+        return Model(name, ranker, ranker.fit(collection.parts["texts"]))
+    space = VectorSpace.of(collection.parts["vectors"], METRICS["cosine"])
+    return Model(name, ranker, FittedVectors(ranker, space))
 
 
 def lists(models, texts):
@@ -86,16 +96,15 @@ def main():
     real = {name: queries_of(name, one) for name, one in collections.items()}
     found = {}
     for name, one in collections.items():
-        used = {key: made_ranker(made[key]).ranker for key in ("okapi", "static", "minilm")}
-        models = {key: Model(key, ranker, ranker.fit(one.parts["texts"])) for key, ranker in used.items()}
+        models = {key: fitted(key, made_ranker(made[key]).ranker, one) for key in ("okapi", "static", "minilm")}
         junk, own = junk_of(name, collections, real), salads(list(one.parts["texts"]), real[name])
         found[name] = [lists(models, texts) for texts in (real[name], junk, own)]
     for pair in PAIRS:
         chosen = {name: [{key: part[key] for key in pair} for part in parts] for name, parts in found.items()}
         others = {name: [parts for other, parts in chosen.items() if other != name] for name in chosen}
-        fitted = {n: Calibration.fit(joined([p[0] for p in o]), joined([p[1] for p in o])) for n, o in others.items()}
+        left_out = {n: Calibration.fit(joined([p[0] for p in o]), joined([p[1] for p in o])) for n, o in others.items()}
         by_log = {name: Calibration.fit(parts[0], parts[2]) for name, parts in chosen.items()}
-        for title, known in (("leaving one out", fitted), ("by a log", by_log)):
+        for title, known in (("leaving one out", left_out), ("by a log", by_log)):
             sure = [{name: known[name].confidences(chosen[name][at]) for name in known} for at in (0, 1)]
             outcome(f"{' + '.join(pair)}, {title}", *sure)
         everything = [joined([parts[at] for parts in chosen.values()]) for at in (0, 1)]
