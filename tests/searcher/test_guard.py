@@ -183,3 +183,11 @@ def test_a_test_that_is_impossible_says_why():
         rl.Searcher.build(["a cat", "a dog"], ["bm25"], self_test=True)
     with pytest.raises(InputError, match="self_test must be True or False"):
         rl.Searcher.build(["a cat", "a dog"], ["bm25"], self_test="yes")
+
+
+def test_a_stored_outcome_that_is_not_that_of_the_rankers_is_refused():
+    good = {"quality": {"a": 0.5, "b": 0.1}, "n_documents": 9}
+    assert Guard.restored(good, ["a", "b"]) == Guard({"a": 0.5, "b": 0.1}, 9)
+    for quality in ({"a": 0.5}, {"a": 0.5, "b": 0.0}, {"a": 0.5, "b": float("nan")}, {"b": 0.1, "a": 0.5}):
+        with pytest.raises(InputError, match="does not match the rankers"):
+            Guard.restored({**good, "quality": quality}, ["a", "b"])

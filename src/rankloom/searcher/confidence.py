@@ -48,7 +48,8 @@ class Calibration:
     def restored(cls, given: Mapping[str, Any], names: Sequence[str]) -> Calibration:
         """Return a stored calibration; raise InputError if it is not one of the rankers."""
         one = cls(tuple(given["rankers"]), tuple(map(float, given["weights"])))
-        if not set(one.rankers) <= set(names) or len(one.weights) != len(one.rankers) + 2:
+        fits = set(one.rankers) <= set(names) and len(one.weights) == len(one.rankers) + 2
+        if not (fits and np.isfinite(one.weights).all()):
             raise InputError("the calibration does not match the rankers")
         return one
 

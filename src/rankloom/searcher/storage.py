@@ -164,9 +164,11 @@ def _check_encoders(encoders: Mapping[str, Encode | None], needed: Collection[st
 
 
 def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
-    guard = None if given["guard"] is None else Guard.restored(given["guard"], rankers)
-    known = None if given["calibration"] is None else Calibration.restored(given["calibration"], rankers)
-    learned = {"guard": guard, "calibration": known}
+    guard, known = given.get("guard"), given.get("calibration")
+    learned = {
+        "guard": None if guard is None else Guard.restored(guard, rankers),
+        "calibration": None if known is None else Calibration.restored(known, rankers),
+    }
     settings = Settings(**{**given, "fields": tuple(given["fields"]), **learned})
     whole_number("cutoff", settings.cutoff)
     whole_number("depth", settings.depth)
