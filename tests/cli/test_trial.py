@@ -43,4 +43,4 @@ def test_info_shows_what_a_folder_holds(folder):
     assert "Self-test with 60 documents" in shown
     known = json.loads(run("info", folder / "s.loom", "--json").stdout)
     assert known == rl.Searcher.open(folder / "s.loom").info()
-    assert "There is no index" in sentence(run("info", folder / "docs.jsonl"))
+    assert "There is no searcher" in sentence(run("info", folder / "docs.jsonl"))

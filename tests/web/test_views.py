@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sample_texts import documents, encode
 from web_collection import baskets, encoded, image
 
 import rankloom as rl
@@ -285,3 +286,18 @@ def test_a_searcher_over_an_index_cannot_be_updated_or_saved(tmp_path):
     ):
         with pytest.raises(InputError, match="no documents to add, delete or save"):
             change()
+
+
+def test_the_page_shows_the_self_test_and_searches_as_the_searcher_does():
+    from starlette.testclient import TestClient
+
+    from rankloom.web import make_app
+
+    rankers = {"bm25": "bm25", "dense": encode, "blind": lambda texts: np.ones((len(texts), 3), np.float32)}
+    searcher = rl.Searcher.build(documents(80), rankers, self_test=True)
+    with TestClient(make_app(searcher), base_url="http://127.0.0.1:8000") as client:
+        assert "Self-test with 80 documents: bm25 ." in client.get("/").text
+        answer = client.get("/search.json", params={"q": "heat in a slab"}).json()
+    assert answer["choice"]["rankers"] == ["bm25", "dense"]
+    expected = searcher.search("heat in a slab", k=5)
+    assert [one["id"] for one in answer["results"][:5]] == [hit.id for hit in expected]
