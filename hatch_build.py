@@ -17,7 +17,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY = "rankloom/_kernels/library.abi3.so"
 PORTABLE = os.environ.get("RANKLOOM_WHEEL") == "portable"
-ABSENT = os.environ.get("RANKLOOM_KERNELS") in ("jit", "plain") or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+ABSENT = (
+    os.environ.get("RANKLOOM_KERNELS") in ("jit", "plain")
+    or sys.platform == "win32"  # not supported; numba compiles there
+    or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+)
 
 
 def tag() -> str:
@@ -28,6 +32,8 @@ def tag() -> str:
 
 class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
     """Compiles the kernels for a wheel or an editable installation."""
+
+    folder: str | None = None  # for the library, until it is in the wheel
 
     def dependencies(self) -> list[str]:
         """Return what compiling needs: zig stands in for a compiler of C, and links for systems older than this one."""
@@ -50,5 +56,5 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the folder."""
-        if not ABSENT:
+        if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
