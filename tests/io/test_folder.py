@@ -338,6 +338,55 @@ def test_an_interrupt_leaves_the_old_generation(tmp_path, monkeypatch, error):
     assert "c.g2.npy" not in names(tmp_path / "x")
 
 
+def adopt(path, arrays):
+    """Make arrays the next generation of a folder, from files that were written in another."""
+    made = opened(path.with_name("made"))
+    with writing(path, KIND) as writer:
+        writer.adopt(made.path, made.head.files, METADATA)
+
+
+def raising_at(monkeypatch, step, error):
+    """Raise an error before or after the rename of `meta.json`, or at the sync of the folder that follows."""
+    replace, sync = Path.replace, folder_writer.sync_folder
+
+    def failing_replace(self, target):
+        if step != "before":
+            replace(self, target)
+        if step != "sync":
+            raise error
+
+    def failing_sync(path):
+        if not (path / NEW_META).exists():
+            raise error
+        sync(path)
+
+    monkeypatch.setattr(Path, "replace", failing_replace)
+    monkeypatch.setattr(folder_writer, "sync_folder", failing_sync)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.EIO, "Input/output error")])
+@pytest.mark.parametrize("write", [save, adopt])
+@pytest.mark.parametrize("step", ["before", "after", "sync"])
+@pytest.mark.parametrize("there", [True, False])
+def test_an_error_at_the_rename_leaves_the_generation_that_is_named(tmp_path, monkeypatch, error, write, step, there):
+    path, new = tmp_path / "x", {"c": np.ones(2)}
+    save(tmp_path / "made", new)
+    if there:
+        save(path, ARRAYS)
+    before = names(path) if there else []
+    with monkeypatch.context() as patched:
+        raising_at(patched, step, error)
+        with pytest.raises((KeyboardInterrupt, IndexFileError)):
+            write(path, new)
+    if step == "before":
+        assert (names(path) if path.exists() else []) == before
+    else:
+        assert_holds(path, new)
+        assert opened(path).head.generation == 1 + there
+    save(path, ARRAYS)
+    assert_holds(path, ARRAYS)
+
+
 def test_what_killed_writers_left_is_removed(tmp_path):
     path = tmp_path / "x [1].loom"
     path.mkdir()

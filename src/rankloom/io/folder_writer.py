@@ -124,9 +124,13 @@ class FolderWriter:
             text.flush()
             os.fsync(text.fileno())
         sync_folder(self.path)
-        new.replace(self.path / META)
+        before, self.head = self.head, Head(dict(meta), self.generation, dict(files), tuple(previous), checksum)
+        try:  # from here on, whatever is raised, files of both generations are kept
+            new.replace(self.path / META)
+        finally:
+            if new.exists():
+                self.head = before
         sync_folder(self.path)
-        self.head = Head(dict(meta), self.generation, dict(files), tuple(previous), checksum)
         self._remove_strays()
 
     def _remove_strays(self) -> None:
