@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
-from itertools import accumulate, chain
+from itertools import accumulate, chain, dropwhile, takewhile
 from typing import Any
 
 import numpy as np
@@ -68,16 +68,26 @@ class Column:
     type: FieldType
     bare: NDArray[np.int32]  #: rows whose field is not null but has no values here: empty lists, and objects
     rows: NDArray[np.int32]  #: of each value
-    values: Values  #: numbers; instants; 0 or 1; or places in `words`
+    values: NDArray[np.int64]  #: whole numbers; instants; 0 or 1; or places in `words`; then the bits of other numbers
     words: Words | None = None  #: of texts
+    n_floats: int = 0  #: how many of the last values are the bits of float64, so that whole numbers stay exact
 
     @classmethod
     def of(cls, type: FieldType, rows: Sequence[int], given: Sequence[object]) -> Column:
         """Return the column of a field that is given for some rows."""
         lists = [() if type.kind == "object" else elements(value) for value in given]
+        values = list(chain.from_iterable(lists))
         value_rows = np.repeat(np.array(rows, np.int32), list(map(len, lists)))
+        if type.kind == "number":
+            order = np.argsort([not _is_whole(value) for value in values], kind="stable")
+            values, value_rows = [values[at] for at in order], value_rows[order]
         bare = [row for row, value, own in zip(rows, given, lists, strict=True) if value is not None and not own]
-        return cls(type, np.array(bare, np.int32), value_rows, *_stored(type.kind, list(chain.from_iterable(lists))))
+        return cls(type, np.array(bare, np.int32), value_rows, *_stored(type.kind, values))
+
+    @property
+    def n_whole(self) -> int:
+        """The number of values before those that are the bits of float64."""
+        return len(self.values) - self.n_floats
 
     def exists(self, n: int) -> Mask:
         """Return which of n rows have the field."""
@@ -95,41 +105,55 @@ class Column:
 
     def _passing(self, operator: str, value: Value) -> Mask:
         """Return which values pass a test."""
+        if self.words is None:
+            halves = self.values[: self.n_whole], self.values[self.n_whole :].view(np.float64)
+            return np.concatenate([_passing(half, operator, value) for half in halves])
         if operator == "in":
-            return np.isin(self.values, self._codes(value))
-        if self.words is not None:
-            side = bisect_left if operator in ("lt", "gte") else bisect_right
-            below: Mask = self.values < side(self.words, self.words.key(value))
-        else:
-            below = _below(self.values, value, inclusive=operator in ("lte", "gt"))
+            return np.isin(self.values, self.words.codes(value))
+        side = bisect_left if operator in ("lt", "gte") else bisect_right
+        below: Mask = self.values < side(self.words, self.words.key(value))
         return below if operator in ("lt", "lte") else ~below
-
-    def _codes(self, wanted: Sequence[Value]) -> Values:
-        if self.words is not None:
-            return np.array(self.words.codes(wanted), np.int64)
-        if self.values.dtype.kind == "f":
-            return np.array([_as_float(value) for value in wanted], np.float64)
-        whole = [int(value) for value in wanted if INT64.min <= value <= INT64.max and value == int(value)]
-        return np.array(whole, np.int64)
 
     def subset(self, new: NDArray[np.int32]) -> Column:
         """Return the column of some rows; `new` has the new number of each row, -1 for those that go."""
         bare, rows = new[self.bare], new[self.rows]
-        return Column(self.type, bare[bare >= 0], rows[rows >= 0], self.values[rows >= 0], self.words)
+        n_floats = int((rows[self.n_whole :] >= 0).sum())
+        return Column(self.type, bare[bare >= 0], rows[rows >= 0], self.values[rows >= 0], self.words, n_floats)
 
 
-def _stored(kind: str, values: list[Any]) -> tuple[Values, Words | None]:
-    """Return values of a kind as a column has them."""
+def _stored(kind: str, values: list[Any]) -> tuple[NDArray[np.int64], Words | None, int]:
+    """Return values of a kind, whole numbers first, as a column has them."""
     if kind == "text":
         keys = list(map(Words.key, values))
         known = sorted(set(keys))
         codes = {key: code for code, key in enumerate(known)}
-        return np.array([codes[key] for key in keys], np.int64), Words.of(known)
+        return np.array([codes[key] for key in keys], np.int64), Words.of(known), 0
     if kind == "date":
         values = list(map(instant, values))
-    if all(INT64.min <= value <= INT64.max and not isinstance(value, float) for value in values):
-        return np.array(values, np.int64), None
-    return np.array(values, np.float64), None
+    whole, others = (list(group) for group in (takewhile(_is_whole, values), dropwhile(_is_whole, values)))
+    bits = np.array(others, np.float64).view(np.int64)
+    return np.concatenate([np.array(whole, np.int64), bits]), None, len(bits)
+
+
+def _is_whole(value: float) -> bool:
+    """Return whether a number is a whole one of 64 bits; larger ones are rounded."""
+    return not isinstance(value, float) and INT64.min <= value <= INT64.max
+
+
+def _passing(values: Values, operator: str, value: Value) -> Mask:
+    if operator == "in":
+        return np.isin(values, _codes(values, value))
+    below = _below(values, value, inclusive=operator in ("lte", "gt"))
+    return below if operator in ("lt", "lte") else ~below
+
+
+def _codes(values: Values, wanted: Sequence[Value]) -> Values:
+    """Return which of some numbers values may equal, as their type."""
+    if values.dtype.kind == "f":
+        found = ((value, _as_float(value)) for value in wanted)
+        return np.array([near for value, near in found if near == value or not _is_whole(value)], np.float64)
+    whole = [int(value) for value in wanted if INT64.min <= value <= INT64.max and value == int(value)]
+    return np.array(whole, np.int64)
 
 
 def _below(values: Values, bound: float, *, inclusive: bool) -> Mask:
@@ -139,7 +163,9 @@ def _below(values: Values, bound: float, *, inclusive: bool) -> Mask:
             return np.full(len(values), bound > 0)
         bound = math.floor(bound) if inclusive else math.ceil(bound)
     else:
-        bound = _as_float(bound)
+        exact, bound = bound, _as_float(bound)
+        if bound != exact and _is_whole(exact):
+            inclusive = bound < exact  # no value is between the two
     below: Mask = values <= bound if inclusive else values < bound
     return below
 

@@ -83,7 +83,7 @@ class Part:
         words = [Words.of([]) if column.words is None else column.words for column in columns]
         fields = [
             {"name": name, "type": column.type, "bare": len(column.bare), "values": len(column.values)}
-            | {"words": len(one), "float": column.values.dtype.kind == "f"}
+            | {"words": len(one), "floats": column.n_floats}
             for (name, column), one in zip(self.columns.items(), words, strict=True)
         ]
         lengths = [np.zeros(1, np.int64), *(np.diff(one.ptr) for one in words)]
@@ -91,7 +91,7 @@ class Part:
             "fields": _packed_json({"n": self.n, "fields": fields}),
             "bare": _flat(np.int32, [column.bare for column in columns]),
             "rows": _flat(np.int32, [column.rows for column in columns]),
-            "values": _flat(np.int64, [column.values.view(np.int64) for column in columns]),
+            "values": _flat(np.int64, [column.values for column in columns]),
             "words": _flat(np.uint8, [one.blob[one.ptr[0] : one.ptr[-1]] for one in words]),
             "word_ptr": np.cumsum(np.concatenate(lengths), dtype=np.int64),
         }
@@ -119,10 +119,11 @@ class Part:
                 type,
                 bare[bare_at[at] : bare_at[at + 1]],
                 rows[own],
-                values[own].view(np.float64) if field["float"] is True else values[own],
+                values[own],
                 Words(blob, ptr[word_at[at] : word_at[at + 1] + 1]) if type.kind == "text" else None,
+                _size(field["floats"]),
             )
-            _check_codes(column)
+            _check_values(column)
             _require(isinstance(field["name"], str), "fields")
             columns[field["name"]] = column
         return cls(n, columns, arrays)
@@ -135,7 +136,7 @@ def _flat(kind: type[np.generic], arrays: Sequence[Array]) -> Array:
 def _joined(first: Part, second: Part, name: str) -> Column:
     a, b = (part.columns.get(name) or Column.of(NOTHING, (), ()) for part in (first, second))
     type = b.type if name in second.columns else a.type  # of the later one, which was found in view of the other
-    values: list[Any] = [a.values, b.values]
+    values = [a.values, b.values]
     words = None
     if type.kind == "text":
         keys = [[] if column.words is None else list(column.words) for column in (a, b)]
@@ -143,8 +144,12 @@ def _joined(first: Part, second: Part, name: str) -> Column:
         codes = {key: code for code, key in enumerate(known)}
         values = [np.array([codes[key] for key in own], np.int64)[old] for own, old in zip(keys, values, strict=True)]
         words = Words.of(known)
-    bare, rows = (np.concatenate([x, y + np.int32(first.n)]) for x, y in ((a.bare, b.bare), (a.rows, b.rows)))
-    return Column(type, bare, rows, np.concatenate(values), words)
+
+    def whole_first(x: Array, y: Array) -> Array:
+        return np.concatenate([x[: a.n_whole], y[: b.n_whole], x[a.n_whole :], y[b.n_whole :]])
+
+    bare, rows = np.concatenate([a.bare, b.bare + np.int32(first.n)]), whole_first(a.rows, b.rows + np.int32(first.n))
+    return Column(type, bare, rows, whole_first(*values), words, a.n_floats + b.n_floats)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,9 +271,9 @@ def _restored_type(given: Any) -> FieldType:
     return FieldType(kind, is_list)
 
 
-def _check_codes(column: Column) -> None:
+def _check_values(column: Column) -> None:
+    _require(column.n_floats <= (len(column.values) if column.type.kind == "number" else 0), "kinds")
     if column.words is not None and len(column.values):
-        _require(column.values.dtype.kind == "i", "kinds")
         _require(column.values.min() >= 0 and column.values.max() < len(column.words), "codes")
 
 
