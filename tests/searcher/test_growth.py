@@ -14,6 +14,7 @@ import rankloom as rl
 from plain_weft import PlainWeft, eq1, fused, ordered, weighed
 from rankloom.ranks import PAD
 from rankloom.searcher import updates
+from rankloom.searcher.item_lists import ItemLists, empty_lists
 
 RANKERS = {"bm25": "okapi", "set": "jaccard", "dense": encode}
 DEPTH, CUTOFF = 8, 4
@@ -122,6 +123,23 @@ def grown(seed, steps, path=None):
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 8))])
 def test_updates_equal_their_plain_definition(tmp_path, seed):
     grown(seed, 12, tmp_path / "x.loom" if seed % 2 else None)
+
+
+def test_a_list_that_many_enter_does_not_widen_the_others():
+    random = np.random.default_rng(0)
+    rows = np.sort(np.append(np.full(500, 7), np.repeat([3, 9], 4))).astype(np.int32)
+    items = np.arange(20, 20 + len(rows), dtype=np.int32)
+    scores = random.choice(np.float32([0.25, 0.5, 1]), len(rows))
+    entered = {"entered_rows": rows, "entered_items": items, "entered_scores": scores}
+    lists = ItemLists(empty_lists(20, DEPTH), DEPTH).appended({**empty_lists(0, DEPTH)._asdict(), **entered})
+    lists = lists.patched(np.array([9]), empty_lists(1, DEPTH), items[-2])  # without what entered before
+    numbers = np.array([9, 7, 0, 3])
+    assert lists._entered_into(numbers, np.zeros(4, np.int64)).items.shape == (4, DEPTH)
+    for number, found, found_scores in zip(numbers, *lists.rows(numbers), strict=True):
+        here = (rows == number) & ((number != 9) | (items >= items[-2]))
+        pairs = sorted(zip(-scores[here], items[here], strict=True))
+        expected = pairs[:DEPTH] + [(0, PAD)] * (DEPTH - len(pairs))
+        assert [(-score, item) for item, score in zip(found, found_scores, strict=True)] == expected
 
 
 def assert_same_arrays(one, other):

@@ -110,20 +110,20 @@ class ItemLists:
             return None
         rows, items, scores = self._entered
         first, last = np.searchsorted(rows, numbers), np.searchsorted(rows, numbers, side="right")
-        width = int((last - first).max(initial=0))
+        counts = last - first
+        width = min(self.depth, int(counts.max(initial=0)))
         if not width:
             return None
-        at = first[:, None] + np.arange(width)
-        there = at < last[:, None]
-        at[~there] = 0
-        there &= items[at] >= start[:, None]
-        own = np.where(there, scores[at], -np.inf)
-        order = np.lexsort((np.where(there, items[at], np.iinfo(np.int32).max), -own, ~there), axis=1)
-        found = np.where(there, items[at], PAD)
-        return ScoredLists(
-            np.ascontiguousarray(np.take_along_axis(found, order, 1), np.int32),
-            np.ascontiguousarray(np.take_along_axis(np.where(there, own, 0), order, 1), np.float32),
-        )
+        own = np.repeat(np.arange(len(numbers)), counts)
+        at = np.arange(len(own)) + np.repeat(last - np.cumsum(counts), counts)
+        there = items[at] >= start[own]
+        own, at = own[there], at[there]
+        at = at[np.lexsort((items[at], -scores[at], own))]  # `own` ascends already
+        place = np.arange(len(own)) - np.searchsorted(own, own)
+        own, at, place = (array[place < width] for array in (own, at, place))
+        out = empty_lists(len(numbers), width)
+        out.items[own, place], out.scores[own, place] = items[at], scores[at]
+        return out
 
     @property
     def tail_scores(self) -> Float32s:
