@@ -12,6 +12,7 @@ from sample_texts import documents, encode
 
 import rankloom as rl
 from plain_weft import PlainWeft, eq1, fused, ordered, weighed
+from rankloom.rankers import FittedVectors
 from rankloom.ranks import PAD
 from rankloom.searcher import updates
 from rankloom.searcher.item_lists import ItemLists, empty_lists
@@ -140,6 +141,22 @@ def test_a_list_that_many_enter_does_not_widen_the_others():
         pairs = sorted(zip(-scores[here], items[here], strict=True))
         expected = pairs[:DEPTH] + [(0, PAD)] * (DEPTH - len(pairs))
         assert [(-score, item) for item, score in zip(found, found_scores, strict=True)] == expected
+
+
+@pytest.mark.parametrize("block", [1, 60])
+def test_blocks_of_old_documents_do_not_change_what_enters_their_lists(monkeypatch, block):
+    searchers = []
+    for size in (updates.BLOCK, block):
+        monkeypatch.setattr(updates, "BLOCK", size)
+        monkeypatch.setattr(FittedVectors, "entries", lambda *given: None)  # so that vectors are asked as texts are
+        searchers.append(rl.Searcher.build(documents(30), RANKERS, depth=DEPTH, cutoff=CUTOFF))
+        searchers[-1].add(documents(50)[30:])
+    for name in RANKERS:
+        one, other = (searcher.state.item_lists[name].tail for searcher in searchers)
+        assert len(one["entered_rows"]) > 0
+        assert {key: array.tobytes() for key, array in one.items()} == {
+            key: array.tobytes() for key, array in other.items()
+        }
 
 
 def assert_same_arrays(one, other):

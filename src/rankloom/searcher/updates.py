@@ -32,6 +32,7 @@ from rankloom.weft import WeftIndex
 from rankloom.weft.growth import added_rows
 
 MAX_ADDED, MAX_DELETED = 0.1, 0.2  # shares of the documents of the build, and of all slots, before a merge
+BLOCK = 2**24  # pairs of old and new items that are compared at once
 SPARE = 1.5  # a list is refilled when it has fewer items left than so many times the cutoff
 
 Numbers = NDArray[np.intp]
@@ -137,9 +138,17 @@ def _entering(lists: ItemLists, part: Updatable, first: int, new: Updatable, sta
 
 
 def _above(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tuple[Array, Array, Array]:
+    step = max(1, BLOCK // new.n_items)
+    starts = range(0, max(len(own), 1), step)
+    found = [_above_in(new, part, own[start : start + step], floors[start : start + step]) for start in starts]
+    rows, items, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return rows, items, scores
+
+
+def _above_in(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tuple[Array, Array, Array]:
     found = new.rank_items(own, depth=new.n_items, floors=floors, of=part)
     rows, columns = np.nonzero((found.items != PAD) & (_scores(found) > floors[:, None]))
-    return rows, found.items[rows, columns], _scores(found)[rows, columns]
+    return own[rows], found.items[rows, columns], _scores(found)[rows, columns]
 
 
 def removed(state: State, numbers: Numbers) -> State:
