@@ -144,9 +144,9 @@ class Searcher(ReadOnlySearcher):
     def add(self, documents: Any, *, encoding: str | None = None) -> None:
         """Add documents, in any form that `build` accepts.
 
-        The new documents get lists, and enter the lists of the old ones at their positions. Statistics, such as
-        document frequencies and the vocabulary, remain those of `build` until `compact`; apart from that, the result is
-        the same as building with all documents.
+        The new documents get lists, and enter the lists of the old ones at their positions: apart from statistics, such
+        as document frequencies and the vocabulary, which remain those of `build` until `compact`, these lists are those
+        of a build with all documents. The rows of old documents in the index stay until the next merge or `compact`.
         """
         with self._lock:
             state, settings = self._state, self._state.settings
