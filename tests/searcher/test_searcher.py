@@ -1,6 +1,7 @@
 """Searcher: what it builds from, what it answers, filters, explanations and errors."""
 
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from rankloom.errors import InputError
 from rankloom.evaluation import Evaluation
 from rankloom.methods import RRF, Vote
 from rankloom.ranks import PAD, Ids
+from rankloom.searcher.item_lists import ItemLists
+from rankloom.searcher.state import State
+from rankloom.weft.votes import nearest_of
 from strategies import examples
 
 RANKERS = {"bm25": "okapi", "dense": encode}
@@ -199,6 +203,18 @@ def test_weights_are_in_the_order_in_which_rankers_are_named(searcher, method):
     assert scores(rankers=["dense", "bm25"], weights=[2, 1]) == named
     assert scores(rankers=["bm25", "dense"], weights=[1, 2]) == named
     assert scores(weights=[1, 2]) == named != scores(weights=[2, 1])  # of all, as the searcher has them
+
+
+def test_a_vote_without_scores_reads_the_lists_of_found_items_alone(searcher, monkeypatch):
+    lists = {name: ItemLists.of(ranks.replaced(scores=None), 60) for name, ranks in searcher.state.lists.items()}
+    state, numbers = replace(searcher.state, item_lists=lists), np.array([17, 3, 5])
+    near, whole = state.nearest("bm25", numbers), nearest_of(*lists["bm25"].base)
+    assert len(near.items) == len(near.scores) == 3
+    np.testing.assert_array_equal(near.items, whole.items[numbers])
+    np.testing.assert_array_equal(near.scores, whole.scores[numbers])
+    found = entries(rl.Searcher(state).rank({"q": "heart"}), 0)
+    monkeypatch.setattr(State, "nearest", lambda state, name, numbers: nearest_of(*state.item_lists[name].base))
+    assert entries(rl.Searcher(state).rank({"q": "heart"}), 0) == found
 
 
 def test_a_table_of_an_answer_has_the_beginning_of_a_long_id():

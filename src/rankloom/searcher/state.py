@@ -105,8 +105,8 @@ class State:
     def nearest(self, name: str, numbers: Numbers) -> Nearest:
         """Return the lists of some documents by a ranker, as votes take them."""
         own = self.item_lists[name]
-        if own.is_plain and self.slots.kept is None:
-            return nearest_of(*own.base)
+        if own.is_plain and self.slots.kept is None and own.base.scores is not None:
+            return nearest_of(*own.base)  # without a copy
         lists, rows = own.of_documents(numbers, self.slots), np.zeros(len(self), np.int32)
         rows[numbers] = np.arange(len(numbers))
         return nearest_of(lists.items, lists.scores, rows)
