@@ -184,6 +184,36 @@ def test_writers_wait_for_each_other_and_say_so(tmp_path, monkeypatch):
     assert save(path, ARRAYS).head.generation == 2
 
 
+@pytest.mark.parametrize("step", ["is_dir", "mkdir", "open"])
+def test_a_folder_that_a_failing_writer_removes_meanwhile_is_made_again(tmp_path, monkeypatch, step):
+    """It is removed once another writer has found it there, as it checks it, makes it, or opens its lock."""
+    path, removed = tmp_path / "x", []
+    path.mkdir()
+    owner = os if step == "open" else Path
+    call = getattr(owner, step)
+
+    def overtaken(given, *args, **options):
+        if removed or Path(given) not in (path, path / LOCK):
+            return call(given, *args, **options)
+        path.rmdir()
+        removed.append(given)
+        if step == "mkdir":
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(given))
+        return True if step == "is_dir" else call(given, *args, **options)
+
+    monkeypatch.setattr(owner, step, overtaken)
+    save(path, ARRAYS)
+    assert removed
+    assert_holds(path, ARRAYS)
+
+
+def test_a_lock_that_cannot_be_opened_is_an_error(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / LOCK).symlink_to(tmp_path / "nowhere" / LOCK)
+    with pytest.raises(InputError, match=r"Cannot write an index at .*x: No such file or directory\."):
+        save(tmp_path / "x", ARRAYS)
+
+
 def test_threads_that_write_at_once_make_one_generation_each(tmp_path):
     path, generations = tmp_path / "x", []
 

@@ -34,6 +34,7 @@ from rankloom.ranks.arrays import Array
 LOCK, NEW_META = "lock", "meta.json.new"
 OWN = re.compile(r".*\.g(\d{1,18})\.npy", re.DOTALL)  # the names of files that writers make
 TIMEOUT = 60.0  # seconds to wait for other writers
+LOCK_ATTEMPTS = 100  # to open the lock of a folder that failing writers remove
 
 
 class FolderWriter:
@@ -190,9 +191,14 @@ def save_folder(
 def _locked(target: Path, timeout: float) -> Iterator[None]:
     """Hold the lock of a folder, which is created if it is not there, or is removed by another process meanwhile."""
 
-    def opened() -> int:
-        target.mkdir(exist_ok=True)
-        return os.open(target / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    def opened(attempts: int = LOCK_ATTEMPTS) -> int:
+        try:
+            target.mkdir(exist_ok=True)
+            return os.open(target / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except (FileExistsError, FileNotFoundError):  # perhaps another process has removed the folder in between
+            if attempts == 1 or not target.parent.is_dir():
+                raise
+        return opened(attempts - 1)
 
     try:
         lock = waiting(opened, target / LOCK, target, timeout)
@@ -251,7 +257,9 @@ def _is_writable_as(path: Path, kind: str) -> bool:
         return False
     if not path.is_dir():
         return not path.exists()
-    return all(file.name in (LOCK, NEW_META) or OWN.fullmatch(file.name) for file in path.iterdir())
+    with suppress(FileNotFoundError):  # another process has removed it in between
+        return all(file.name in (LOCK, NEW_META) or OWN.fullmatch(file.name) for file in path.iterdir())
+    return True
 
 
 def _current_head(path: Path, kind: str) -> Head | None:
