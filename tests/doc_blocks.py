@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[1]
 #: Checked by other tests: generated from docstrings, which are doctests; requests to a server.
 ELSEWHERE = {"docs/methods.md": {"pycon"}, "docs/serving.md": {"json"}, "docs/start.md": {"json"}}
 OUTPUT = "text"  # language of a block that shows what the block before it prints
-#: Commands that serve forever or take minutes: their arguments are checked, and other tests run them.
-CHECKED_COMMANDS = ("serve", "demo", "experiment", "report")
+#: Commands that serve forever, take minutes, or need many documents: their arguments are checked, and other tests run them.
+CHECKED_COMMANDS = ("serve", "demo", "experiment", "report", "trial")
 NOT_RUN = "not run: "  # begins a comment before a block, and is followed by the reason
 
 _BLOCK = re.compile(r"^(?:<!-- (?P<note>[^>]*) -->\n\n?)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)

@@ -122,7 +122,7 @@ def test_old_version_is_served_on_if_the_new_one_is_damaged(tmp_path):
     path = saved(tmp_path / "shop.loom")
     with server("--watch", collection=str(path), rankers=()) as (process, url):
         damaged = saved(tmp_path / "other.loom", 30)
-        (damaged / "documents.g1.npy").unlink()
+        (damaged / "documents0_blob.g1.npy").unlink()
         path.rename(tmp_path / "old.loom")
         damaged.rename(path)
         time.sleep(2.5)

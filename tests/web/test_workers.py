@@ -112,9 +112,9 @@ def _runs(pid):
 @pytest.mark.long
 def test_error_of_the_folder_is_reported_once(tmp_path):
     path = saved(tmp_path / "shop.loom")
-    (path / "documents.g1.npy").unlink()
+    (path / "documents0_blob.g1.npy").unlink()
     with (
-        pytest.raises(AssertionError, match=r"documents\.g1\.npy is missing") as caught,
+        pytest.raises(AssertionError, match=r"documents0_blob\.g1\.npy is missing") as caught,
         server("--workers", "2", collection=str(path), rankers=()),
     ):
         pass
