@@ -9,6 +9,7 @@ import pytest
 
 from brute import random_collection
 from rankloom import FusionIndex, WeftIndex
+from rankloom._kernels.weft import search
 from rankloom.errors import IndexFileError
 from rankloom.io.folder_writer import save_folder
 
@@ -115,6 +116,15 @@ def test_sizes_that_are_too_small_divide_by_nothing(tmp_path, cls, name, value):
     crafted(tmp_path / "x.loom", cls, {name: lambda array: np.full_like(array, value)})
     found = cls.open(tmp_path / "x.loom").search(k=5)
     assert np.isfinite(found.scores).all()
+
+
+def test_sizes_that_are_too_small_make_no_row_a_candidate_twice(tmp_path, monkeypatch):
+    """Two entries of a query would add up to a bound of 2^32; the search is interpreted, which checks its indices."""
+    sizes = {"row_sizes": lambda array: np.full_like(array, [256, 16776961, 16776961])}
+    crafted(tmp_path / "x.loom", WeftIndex, {"row_weights": lambda array: np.full_like(array, 65535), **sizes})
+    index = WeftIndex.open(tmp_path / "x.loom", verify=True)
+    monkeypatch.setattr(search, "search", getattr(search.search, "py_func", search.search))
+    assert np.isfinite(index.search(k=1).scores).all()
 
 
 @pytest.mark.parametrize("cls", KINDS)

@@ -81,17 +81,22 @@ def lay_out(members, weights, slot, query):
 def plan(query, parts, postings, room):
     """Order the items for the scan, and bound the mean Jaccard similarity of rows that are new at each step.
 
-    `max_gain` bounds what each item can add to the mean Jaccard similarity, in units of 1 / BOUND_UNIT, rounded up.
+    `max_gain` bounds what each item can add to the mean Jaccard similarity, in units of 1 / BOUND_UNIT, rounded up. All
+    together fit in 32 bits, even if sizes from a file are too small: a row whose sum wraps to 0 would become
+    a candidate twice.
     """
     sources, weights, size, walk = query.sources, query.weights, query.size, room.walk
     n = sources.size
     fields = parts.size
+    left = np.int64(LOW - n)
     for x in range(n):
         value = ZERO
         for f in range(fields):
             if size[f] > 0:
                 value += parts[f] * weights[x, f] / size[f]
-        room.max_gain[x] = np.uint32(np.int64(value * BOUND_UNIT) + 1)
+        gain = min(np.int64(value * BOUND_UNIT), left)
+        left -= gain
+        room.max_gain[x] = np.uint32(gain + 1)
         room.gain[x] = -value / (postings.stop[sources[x]] - postings.start[sources[x]] + 1)
     sort_ascending(room.gain, n, walk, room.spare)
     rest = np.zeros(fields, np.int64)
