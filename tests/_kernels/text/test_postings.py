@@ -40,9 +40,10 @@ def test_keys_are_sorted_largest_first(size, spread):
     assert np.array_equal(keys, expected)
 
 
-def test_similarities_of_damaged_weights_do_not_lead_out_of_the_arrays():
+@pytest.mark.parametrize("damaged", [-2.0, 0.0, np.nan])  # with a union of -2, of nothing
+def test_similarities_of_damaged_weights_do_not_lead_out_of_the_arrays(damaged):
     n = 100
-    sizes = np.where(np.arange(n) % 2 == 0, 1.0, -2.0)  # similarities of 1 and of -0.5
+    sizes = np.where(np.arange(n) % 2 == 0, 1.0, damaged)
     single, items, bits = np.zeros(1, np.float32), np.empty(n, np.int32), np.empty(n, np.int32)
     keys, seen, common = np.empty(n, np.int64), np.arange(n, dtype=np.int32), np.ones(n)
     query = postings.Query(seen[:0], common[:0], 1.0, -1)

@@ -123,14 +123,15 @@ def add_postings(term, weight, texts, kind, common):
 
 @kernel
 def similarity(common, size, other, kind):
-    """Return the common part divided by the function of both sizes that `kind` selects."""
+    """Return the common part divided by the function of both sizes that `kind` selects; 0 if that is not positive."""
+    if kind == TOTAL:
+        return common
+    whole = max(size, other)
     if kind == UNION:
-        return common / (size + other - common)
-    if kind == LARGER:
-        return common / max(size, other)
-    if kind == MEAN:
-        return 2.0 * common / (size + other)
-    return common
+        whole = size + other - common
+    elif kind == MEAN:
+        whole, common = size + other, 2.0 * common
+    return common / whole if whole > 0.0 else ZERO  # sizes come from a file
 
 
 @helper

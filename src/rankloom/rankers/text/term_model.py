@@ -237,10 +237,7 @@ class WeightModel(ABC):
             single = np.zeros(1, np.float32)  # viewed as a number and as its bits
             numbers = np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32)
             scratch = kernels.Scratch(np.zeros(n), np.empty(n), np.empty(n), *numbers)
-            try:
-                kernels.rank(start, stop, queries, texts, scoring, scratch, lists)
-            except ZeroDivisionError:  # of stored sizes and weights that do not fit each other
-                raise InputError("The stored weights of the items are damaged; build the searcher again.") from None
+            kernels.rank(start, stop, queries, texts, scoring, scratch, lists)
 
         run_blocks(work, rows.shape[0], stage="Ranking texts", block=whole_number("block", block))
         return Ranks.trusted(items, scores, n)
