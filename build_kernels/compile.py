@@ -30,7 +30,7 @@ KNOWN = {
 }
 TOKEN = re.compile(
     r"(?P<tuple>[\w.]*)\(|(?P<end>\))"
-    r"|(?P<kind>[a-z])(?P<bytes>\d)(\[(?P<ndim>\d)\](?P<strided>s?)(?P<written>w?))?"
+    r"|(?P<kind>[a-z])(?P<bytes>\d)(?:\[(?P<ndim>\d)\](?P<strided>s?)(?P<written>w?))?"
 )
 
 
