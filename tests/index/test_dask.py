@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -44,6 +45,32 @@ def test_ids_that_are_set_later_are_served(tmp_path, cluster):
     index = FusionIndex.open(tmp_path / "x.loom").with_ids(ids)
     with index.served(cluster.scheduler_address) as served:
         assert served.search(items=["d7"], k=3).to_dict() == index.search(items=["d7"], k=3).to_dict()
+
+
+class Here:
+    """A cluster of one worker that is this process."""
+
+    def scheduler_info(self, n_workers):
+        return {"workers": {"here": {}}}
+
+    def submit(self, call, *args, workers=(), allow_other_workers=True, pure=False):
+        return call(*args)
+
+
+def test_a_folder_that_has_changed_is_not_served(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.index.base.connected", lambda scheduler: nullcontext(Here()))
+    ranks, path = random_collection(3, 45), tmp_path / "x.loom"
+    whole = FusionIndex.build(ranks)
+    whole.save(path, shards=3)
+    index = FusionIndex.open(path)
+    with index.served("here") as served:
+        assert_same_answers(whole, served, ranks)
+    FusionIndex.build(random_collection(4, 20)).save(path, shards=3, overwrite=True)
+    message = r"x\.loom has changed since the index that is served was opened; open it again and serve that\."
+    with pytest.raises(InputError, match=message), index.served("here"):
+        pass
+    with FusionIndex.open(path).served("here") as served:
+        assert len(served) == 20
 
 
 def test_an_index_that_is_not_sharded_cannot_be_served(tmp_path):

@@ -352,7 +352,7 @@ class CollectionIndex(Generic[R]):
         """Yield the same index with its shards opened by the workers of a Dask cluster, which search them.
 
         Each shard stays with one worker; if that dies, another opens it. The folder must be on storage that all workers
-        see. Answers have the same bits.
+        see; if it has changed since the index was opened, searches fail. Answers have the same bits.
 
         Parameters
         ----------
@@ -363,7 +363,8 @@ class CollectionIndex(Generic[R]):
             raise InputError("Only an index that was opened from a folder and is split into shards can be served.")
         with connected(scheduler) as client:
             served = self._with_arrays(self._table.arrays)
-            served._served = ServedShards(client, partial(_opened, type(self), self._folder.path), self._table)
+            open_table = partial(_opened, type(self), self._folder.path, self._folder.head.checksum)
+            served._served = ServedShards(client, open_table, self._table)
             yield served
 
     def in_memory(self) -> Self:
@@ -390,6 +391,9 @@ class CollectionIndex(Generic[R]):
         return f"{type(self).__name__}(n_items={self.n_items}, {settings})"
 
 
-def _opened(kind: type[CollectionIndex[R]], path: Path) -> RowTable[R]:
-    """Open an index on a worker of a cluster."""
-    return kind.open(path)._table
+def _opened(kind: type[CollectionIndex[R]], path: Path, checksum: str) -> RowTable[R]:
+    """Open an index on a worker of a cluster, in the generation with this checksum."""
+    index = kind.open(path)
+    if index._folder is None or index._folder.head.checksum != checksum:
+        raise InputError(f"{path} has changed since the index that is served was opened; open it again and serve that.")
+    return index._table
