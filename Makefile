@@ -14,7 +14,7 @@ EXAMPLES := quick
 PYTEST = $(BIN)/python -m pytest --quiet -n $(WORKERS) --dist worksteal --hypothesis-profile=$(EXAMPLES)
 # Compiled modules and rewritten assertions are kept for the next run.
 unexport PYTHONDONTWRITEBYTECODE
-KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
+KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave graph golden) tests/index/test_normalize.py \
   $(patsubst %,tests/aggregate/%.py,graphs/test_rank_graphs graphs/test_query_graph graphs/test_context reranking/test_udlf) tests/weft \
   $(patsubst %,tests/rankers/%.py,image/test_alignments image/test_contour text/test_bag_of_words text/test_word_graph text/test_word_movers) \
   $(patsubst %,tests/index/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
