@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 #: Checked by other tests: generated from docstrings, which are doctests; requests to a server.
 ELSEWHERE = {"docs/methods.md": {"pycon"}, "docs/serving.md": {"json"}, "docs/start.md": {"json"}}
 OUTPUT = "text"  # language of a block that shows what the block before it prints
-#: Commands that serve forever, take minutes, or need many documents: their arguments are checked, and other tests run them.
+#: Commands that serve forever, take minutes, or need many documents: only their arguments are checked here.
 CHECKED_COMMANDS = ("serve", "demo", "experiment", "report", "trial")
 NOT_RUN = "not run: "  # begins a comment before a block, and is followed by the reason
 
