@@ -1,4 +1,4 @@
-"""`rankloom compact`: make everything in a searcher anew."""
+"""`rankloom compact`: rebuild a searcher from its documents."""
 
 from rankloom.cli import app as cli
 from rankloom.cli.add import Folder
@@ -8,7 +8,7 @@ from rankloom.io.folder_writer import TIMEOUT
 
 @cli.app.command()
 def compact(path: Folder, timeout: cli.Timeout = TIMEOUT, plugin: cli.Plugin = None) -> None:
-    """Make everything in a searcher anew, as a build of its documents does: statistics, lists, indexes.
+    """Rebuild the statistics, lists and indexes of a searcher, as a build of its documents makes them.
 
     Text rankers get a new vocabulary and new document frequencies, and the space of deleted documents is freed.
 

@@ -1,4 +1,4 @@
-"""`rankloom info`: say what a searcher holds."""
+"""`rankloom info`: show what a searcher contains."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def info(
     as_json: AsJson = False,
     plugin: cli.Plugin = None,
 ) -> None:
-    """Say what a searcher holds: documents, fields, rankers, and how these did in their self-test.
+    """Show a searcher's documents, fields, rankers, and the results of their self-test.
 
     Example:
 

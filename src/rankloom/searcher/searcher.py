@@ -178,9 +178,9 @@ class Searcher(ReadOnlySearcher):
                 self._replace(removed(state, numbers))
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Make everything anew, as a build of the current documents does: vocabularies, statistics, lists, indexes.
+        """Rebuild vocabularies, statistics, lists and indexes, as a build of the current documents makes them.
 
-        What `add` and `delete` leave to be merged is merged, and space is freed. Vectors and images are not made anew.
+        Pending updates are merged, and space is freed. Vectors and descriptors of images are not recomputed.
         A self-test of the rankers is made again.
         """
         with self._lock, running(progress=progress):
