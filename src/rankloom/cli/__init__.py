@@ -18,6 +18,7 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
         fuse,
         index,
         info,
+        mcp,
         methods,
         rank,
         rankers,

@@ -53,6 +53,7 @@ COMMANDS = [
     "experiment",
     "report",
     "serve",
+    "mcp",
     "methods",
     "rankers",
 ]
