@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rankloom.errors import InputError
-from rankloom.threads import Scratch, n_threads, run_blocks, run_rows, running
+from rankloom.threads import Scratch, n_threads, one_blas_thread, open_blas, run_blocks, run_rows, running
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -117,3 +117,27 @@ def test_blocks_run_as_the_call_around_them_says():
 def test_a_number_of_threads_that_is_none_is_rejected_before_the_work():
     with pytest.raises(InputError, match="threads must be a whole number, at least 1; got 0"), running(threads=0):
         raise AssertionError("not reached")
+
+
+@pytest.mark.skipif(not open_blas(), reason="numpy uses another library")
+def test_blas_has_one_thread_until_the_last_of_ours_has_left():
+    inside, leave = threading.Event(), threading.Event()
+    before = open_blas().get()
+
+    def other():
+        with one_blas_thread:
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    open_blas().set(2)
+    try:
+        with one_blas_thread:
+            thread.start()
+            inside.wait()
+        assert open_blas().get() == 1
+        leave.set()
+        thread.join()
+        assert open_blas().get() == 2
+    finally:
+        open_blas().set(before)

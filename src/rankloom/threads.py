@@ -3,12 +3,16 @@
 Each block writes only its own rows, so the result is bit-identical for any number of threads and any block size.
 """
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +111,49 @@ def run_blocks(
         finally:
             for future in futures:
                 future.cancel()  # after an error or an interrupt, skip the remaining blocks
+
+
+class OneBlasThread:
+    """Limits numpy's OpenBLAS to one thread while any of ours is inside; it has one limit for the whole process.
+
+    Ours share the work. Those of BLAS would wait for more of it actively, at the cost of a small product.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._n_inside, self._before = Lock(), 0, 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._n_inside += 1
+            if self._n_inside == 1 and (blas := open_blas()):
+                self._before = blas.get()
+                blas.set(1)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0 and (blas := open_blas()):
+                blas.set(self._before)
+
+
+one_blas_thread = OneBlasThread()
+
+
+class OpenBlas(NamedTuple):
+    """Functions of numpy's library of linear algebra."""
+
+    get: Callable[[], int]
+    set: Callable[[int], object]
+
+
+@cache
+def open_blas() -> OpenBlas | None:
+    """Return the functions for the number of threads, or None if numpy uses another library."""
+    library = ctypes.CDLL(np.linalg._umath_linalg.__file__)  # finds the symbols of what it is linked with
+    for name in ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
+        if hasattr(library, name.format("set")):
+            return OpenBlas(library[name.format("get")], library[name.format("set")])
+    return None
 
 
 def run_rows(work: Callable[[int, int], None], n: int, stage: str, min_block: int = MIN_BLOCK) -> None:

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from rankloom import Ranks
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import nearest, vector_space
+from rankloom.threads import running
 from strategies import examples
 
 METRICS = sorted(vector_space.METRICS)
@@ -171,10 +172,10 @@ def test_scores_equal_the_distances_of_scipy(metric, scipy_metric):
 @pytest.mark.parametrize("metric", METRICS)
 @examples(25)
 @given(seed=st.integers(0, 999), depth=st.integers(1, 40), rows=st.integers(1, 60))
-def test_the_block_size_does_not_change_a_bit(metric, seed, depth, rows):
+def test_blocks_and_threads_do_not_change_a_bit(metric, seed, depth, rows):
     x = np.random.default_rng(seed).normal(size=(50, 7)).round(1)
     whole = Ranks.from_vectors(x, metric, depth)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, running(threads=3):
         patch.setattr(nearest, "BLOCK_BYTES", rows * 8 * len(x))
         parts = Ranks.from_vectors(x, metric, depth)
     assert parts.items.tobytes() == whole.items.tobytes()

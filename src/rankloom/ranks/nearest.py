@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
-from rankloom.threads import report
+from rankloom.threads import one_blas_thread, run_blocks
 
-BLOCK_BYTES = 32 << 20  # of float64 costs in memory at a time
+BLOCK = 64  # queries: more hardly make a matrix product faster
+BLOCK_BYTES = 32 << 20  # of costs in memory at a time, for each thread
 
 #: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
 Costs = Callable[[int, int, Array], object]
@@ -61,12 +62,15 @@ def nearest(
     depth = min(depth, n_items)
     refinement = search.refinement or Refinement(np.zeros(n_queries), lambda query, items: np.empty(0))  # not called
     items, best = np.full((n_queries, depth), PAD, np.int32), np.zeros((n_queries, depth), np.float32)
-    block = min(n_queries, max(1, BLOCK_BYTES // (8 * max(n_items, 1))))
-    # Reused: allocating it again would cost more than the sums.
-    buffer: Array = np.empty((block, n_items), search.dtype)
-    for start in range(0, n_queries if depth else 0, max(block, 1)):
-        rows = buffer[: min(block, n_queries - start)]
-        search.costs(start, start + len(rows), rows)
+    refined = search.refinement is not None  # distances, which others may define, are computed on one thread
+    max_rows = BLOCK_BYTES // (np.dtype(search.dtype).itemsize * max(n_items, 1))
+    block = max(1, min(BLOCK if refined else n_queries, n_queries, max_rows))
+    buffers: list[Array] = []  # reused: allocating one again would cost more than the sums
+
+    def work(start: int, stop: int) -> None:
+        buffer = buffers.pop() if buffers else np.empty((block, n_items), search.dtype)
+        rows = buffer[: stop - start]
+        search.costs(start, stop, rows)
         within = rows <= _limits(rows, start, depth, refinement, ceilings)[:, None]
         for row in np.flatnonzero(within.any(axis=1)).tolist():
             query = start + row
@@ -77,7 +81,11 @@ def nearest(
                 order = order[cost[order] <= ceilings[query]]
             items[query, : order.size] = candidates[order]
             best[query, : order.size] = cost[order]
-        report("Comparing vectors", start + len(rows), n_queries)
+        buffers.append(buffer)
+
+    with one_blas_thread:
+        threads = None if refined else 1
+        run_blocks(work, n_queries if depth else 0, stage="Comparing vectors", block=block, threads=threads)
     return items, best
 
 

@@ -20,8 +20,8 @@ from rankloom.threads import run_blocks
 
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
-MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not stored
-MAX_BATCH = 128  # queries for which float32 is faster: float64 vectors of all items would have to be made first
+CACHED_ROWS = 128  # vectors whose copies stay in the cache
+MAX_BATCH = 1024  # queries for which float32 is faster: float64 vectors of all items would have to be made first
 MAX_LENGTH = 1e15  # products of vectors of length 1 / MAX_LENGTH to MAX_LENGTH fit in float32
 MAX_PLAIN_PAIRS = 16  # for more pairs, l1 distances use scipy.spatial, which takes a quarter second to import
 MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
@@ -264,13 +264,10 @@ class VectorSpace:
         vectors = single.vectors[among] if few else single.vectors
 
         def costs(start: int, stop: int, out: Float32s) -> None:
-            if len(queries) > MAX_SINGLE:
-                products = left[start:stop] @ vectors.T
-                np.copyto(out, products if few or among is None else products[:, among])
-            for query, row in zip(left[start:stop] if len(queries) <= MAX_SINGLE else (), out, strict=False):
-                # Not by BLAS: its threads wait for each other where all cores are busy, which takes many times longer.
-                products = np.einsum("ij,j->i", vectors, query)
-                np.copyto(row, products if few or among is None else products[among])
+            if few or among is None:
+                np.matmul(left[start:stop], vectors.T, out=out)
+            else:
+                np.take(left[start:stop] @ vectors.T, among, axis=1, out=out)
             if single.scales is not None:
                 out *= single.scales[_all(among)]
             if single.squares is not None:
@@ -289,8 +286,9 @@ class VectorSpace:
         tolerance = 4 * terms * float(np.finfo(dtype).eps) * size
 
         def exact(query: int, columns: Indexes) -> Floats:
-            numbers = columns if among is None else among[columns]
-            return metric.exact(queries.prepared(slice(query, query + 1))[0], self.prepared(numbers))
+            one, numbers = queries.prepared(slice(query, query + 1))[0], columns if among is None else among[columns]
+            starts = range(0, len(numbers), CACHED_ROWS) or (0,)
+            return np.concatenate([metric.exact(one, self.prepared(numbers[s : s + CACHED_ROWS])) for s in starts])
 
         if metric.squared:
             return Refinement(

@@ -204,6 +204,7 @@ def test_progress_counts_extracted_vectors(tmp_path):
 @pytest.mark.parametrize("distance", ["cosine", "dot", "l1", "l2", "d1"])
 def test_progress_counts_compared_images(distance, monkeypatch):
     monkeypatch.setattr("rankloom.ranks.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
+    monkeypatch.setattr("rankloom.ranks.vector_space.MAX_BATCH", 0)  # in float64
     steps = []
     images = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
     fitted = ranker(distance=distance).fit(images)

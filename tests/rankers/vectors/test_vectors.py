@@ -126,6 +126,7 @@ def test_invalid_masks_are_rejected():
 @pytest.mark.parametrize("metric", METRICS)
 def test_progress_counts_compared_vectors(metric, monkeypatch):
     monkeypatch.setattr("rankloom.ranks.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
+    monkeypatch.setattr("rankloom.ranks.vector_space.MAX_BATCH", 0)  # in float64
     steps = []
     with running(progress=lambda *step: steps.append(step)):
         Vectors(metric=metric).fit(np.eye(5)).rank()
