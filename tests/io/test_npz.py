@@ -158,3 +158,11 @@ def test_a_damaged_file_is_an_input_error_or_read_correctly(data):
         else:
             # The names of zip members have no checksum: an optional array may be lost, but none is wrong.
             assert np.array_equal(read.items, ranks.items)
+
+
+def test_plain_arrays_with_the_ids_of_items_are_lists_of_all_items(tmp_path):
+    path = tmp_path / "lists.npz"
+    np.savez(path, items=[[0, 1], [1, 0]], scores=[[0.5, 0.25], [0.5, 0.125]], ids=["a", "b"])
+    assert read_npz(path).to_dict() == {"a": {"a": 0.5, "b": 0.25}, "b": {"b": 0.5, "a": 0.125}}
+    np.savez(path, items=[[0, 1], [1, 0]], ids=[1, 2])
+    assert "ids must be a list of strings; got int64" in error_of(read_npz, path)

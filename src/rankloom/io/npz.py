@@ -79,14 +79,30 @@ def pack_ranks(ranks: Ranks) -> Arrays:
 
 
 def read_npz(path: FilePath) -> Ranks:
-    """Read ranks written by `write_npz`; they are validated, and nothing is unpickled."""
+    """Read ranks written by `write_npz`; they are validated, and nothing is unpickled.
+
+    Lists of all items may also be the plain arrays ``items``, if there are any ``scores``, and ``ids``, the texts of
+    the items, each of which is a query.
+    """
     arrays = load_arrays(path)
+    if "ids" in arrays:
+        arrays = _packed(path, arrays)
     if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
         raise InputError(f"{path} is not a file of ranks; write one with rankloom.io.write_ranks.")
     try:
         return unpack_ranks(arrays)
     except ValueError as error:  # an InputError, or an array where a scalar is expected
         raise InputError(f"{path} contains invalid ranks: {error}") from None
+
+
+def _packed(path: FilePath, arrays: Arrays) -> Arrays:
+    """Return plain arrays as `pack_ranks` packs them."""
+    given = arrays["ids"]
+    if given.dtype.kind != "U" or given.ndim != 1:
+        raise InputError(f"{path} contains invalid ranks: ids must be a list of strings; got {given.dtype}.")
+    blob, ptr = pack_ids(given.tolist())
+    named = {f"{side}{end}": array for side in ("item_ids", "query_ids") for end, array in (("", blob), ("_ptr", ptr))}
+    return {**arrays, **named, "format": np.array(FORMAT), "n_items": np.array(given.size)}
 
 
 def unpack_ranks(arrays: Arrays) -> Ranks:
