@@ -17,7 +17,7 @@ from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, align_collection, by_name, split_names
 from rankloom.ranks.arrays import Floats
-from rankloom.ranks.pool import Pool, checked_weights, fuse_pools
+from rankloom.ranks.pool import Pool, Ties, checked_weights, fuse_pools
 from rankloom.registry import Call, Count, Options, Registry, annotated_defaults
 from rankloom.threads import Progress, running
 
@@ -80,6 +80,28 @@ class PoolMethod(QueryMethod):
     @abstractmethod
     def score(self, pool: Pool, weights: list[float]) -> Floats:
         """Return the scores of the items of each pool."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TiedMethod(PoolMethod):
+    """A `PoolMethod` of positions, whose scores are often equal.
+
+    Parameters
+    ----------
+    ties : {"first", "average"}
+        Which of two items with equal scores comes first: with ``first`` the one that appears first, reading the lists
+        one ranker after the other; with ``average`` the one of the better mean position, then the smaller number,
+        whatever the order of the rankers. An item missing from a list counts as the first after its end.
+    depth, weights
+        As in `PoolMethod`.
+    """
+
+    ties: Ties = "first"
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
+        weights = checked_weights(self.weights, len(ranks))
+        return fuse_pools(ranks, k, lambda pool: self.score(pool, weights), depth=self.depth, ties=self.ties)
 
 
 class CollectionMethod(Method):

@@ -5,6 +5,7 @@ A per-query method maps a `Pool` to a table of scores; `fuse_pools` does the res
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,6 +20,8 @@ MAX_WEIGHT = 1e30  # of a ranker, so that sums and products stay finite
 
 #: The values of each ranker's list cells: for each ranker an array that broadcasts to shape (n_queries, depth).
 Values = Sequence[NDArray[np.floating | np.integer] | float]
+#: What decides between items of equal score: first appearance, one ranker's list after the other's, or mean position.
+Ties = Literal["first", "average"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Pool:
     ranks : list of Ranks
         The lists of these queries, one Ranks for each ranker.
     items : int32 array of shape (n_queries, width)
-        One pool in each row, in order of first appearance, reading one ranker after the other; padded with PAD.
+        One pool in each row, in order of first appearance, reading one ranker after the other, or as `by_position`
+        leaves them; padded with PAD.
     cells : list of int arrays
         For each cell of each ranker's lists, the index of its item in a flat table of shape (n_queries, width + 1);
         padding maps to the last column. An item is in a list only once, so the indices of a ranker's items differ.
@@ -72,6 +76,22 @@ class Pool:
         """Return the number of items in each pool."""
         return np.asarray(np.count_nonzero(self.items != PAD, axis=1))
 
+    def by_position(self) -> "Pool":
+        """Return the pools in an order that does not depend on that of the rankers: by mean position, then by number.
+
+        An item missing from a list counts as the first after its end.
+        """
+        positions = self.positions()
+        positions = np.where(positions > 0, positions, (self.lengths() + 1)[:, :, None])
+        order = np.lexsort((self.items, positions.sum(axis=0, dtype=np.int64), self.items == PAD), axis=1)
+        rows, width = self.items.shape
+        moved = np.full((rows, width + 1), width)
+        np.put_along_axis(moved, order, np.arange(width)[None], axis=1)
+        moved += np.arange(rows)[:, None] * (width + 1)
+        return Pool(
+            self.ranks, np.take_along_axis(self.items, order, axis=1), [moved.reshape(-1)[c] for c in self.cells]
+        )
+
 
 def lay_out(ranks: list[Ranks]) -> Pool:
     """Return the pools of all rows; the ranks have the same numbering of items and the same number of rows."""
@@ -106,8 +126,15 @@ def _grouped(listed: Int32s, n_items: int) -> tuple[Indexes, Indexes]:
     return entries.reshape(-1), np.flatnonzero(begins)
 
 
-def fuse_pools(ranks: Sequence[Ranks], k: int, score: Callable[[Pool], Floats], *, depth: int | None = None) -> Ranks:
-    """Score the pool of every query and return its k best items, ties in order of first appearance.
+def fuse_pools(
+    ranks: Sequence[Ranks],
+    k: int,
+    score: Callable[[Pool], Floats],
+    *,
+    depth: int | None = None,
+    ties: Ties = "first",
+) -> Ranks:
+    """Score the pool of every query and return its k best items, ties in the order of the pool.
 
     Scores are rounded to float32 before they are compared, so that rounding errors do not break ties.
 
@@ -119,6 +146,8 @@ def fuse_pools(ranks: Sequence[Ranks], k: int, score: Callable[[Pool], Floats], 
         From a Pool to an array of the shape of its `items`; values at padding do not matter.
     depth : int, optional
         How many items of each list to use; all by default.
+    ties : {"first", "average"}
+        The order of the pool: of first appearance, or `Pool.by_position`.
     """
     cut = list(ranks) if depth is None else [r.head(depth) for r in ranks]
     width = min(k, sum(r.depth for r in cut))
@@ -128,6 +157,7 @@ def fuse_pools(ranks: Sequence[Ranks], k: int, score: Callable[[Pool], Floats], 
     for start in range(0, len(items), block):
         rows = slice(start, start + block)
         pool = lay_out([r.part(rows) for r in cut])
+        pool = pool.by_position() if ties == "average" else pool
         found, values = _best(pool.items, score(pool), k)
         items[rows, : found.shape[1]] = found
         scores[rows, : found.shape[1]] = values

@@ -70,7 +70,7 @@ def test_mra_ignores_rankers_without_a_list():
             "Unknown value of points 'belo'; choose from below, pool, positions. Did you mean 'below'?",
         ),
         ("borda", {"depth": 1.5}, "depth of the method 'borda' must be a whole number or none; got 1.5."),
-        ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has depth, weights."),
+        ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has ties, depth, weights."),
         (
             "mra",
             {"weights": [1, 2, 3]},

@@ -10,7 +10,7 @@ import numpy as np
 from rankloom.aggregate.methods import QueryMethod, register_method
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Bools, Floats, Indexes
-from rankloom.ranks.pool import Pool, checked_weights, fuse_pools, scores_by_order
+from rankloom.ranks.pool import Pool, Ties, checked_weights, fuse_pools, scores_by_order
 from rankloom.registry import Count
 
 PAIRS = 1 << 20  # pairs of items in a block
@@ -29,8 +29,11 @@ class MajorityMethod(QueryMethod):
     weights: Sequence[float] | None = None
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        return self._fused(ranks, k, "first")
+
+    def _fused(self, ranks: Sequence[Ranks], k: int, ties: Ties) -> Ranks:
         weights = None if self.weights is None else self.shares(checked_weights(self.weights, len(ranks)))
-        return fuse_pools(ranks, k, lambda pool: self._scores(pool, weights), depth=self.depth)
+        return fuse_pools(ranks, k, lambda pool: self._scores(pool, weights), depth=self.depth, ties=ties)
 
     def shares(self, weights: list[float]) -> list[float]:
         """Return the weights of the votes from those of the rankers."""
@@ -55,19 +58,19 @@ class Condorcet(MajorityMethod):
 
     .. math:: \mathrm{wins}(d) = |\{e : \sum_{r:\, d \text{ before } e} w_r > \sum_{r:\, e \text{ before } d} w_r\}|
 
-    over the items e listed by any ranker for the query. Ties are broken by first appearance, as in `rrf`.
+    over the items e listed by any ranker for the query.
 
     Parameters
     ----------
     variant : {"wins", "copeland", "fuse"}
         ``wins`` (the paper's figures): the number of wins. ``copeland``: wins minus losses.
         ``fuse`` (Montague and Aslam's Condorcet-fuse): a sort that compares by majority. Majorities need not be
-        transitive, so the result depends on the sort: here an insertion sort of the items in order of first
-        appearance. No item comes right after one that it beats; scores are -1, -2, ...
+        transitive, so the result depends on the sort: here an insertion sort of the items in the order of `ties`. No
+        item comes right after one that it beats; scores are -1, -2, ...
     absent : {"left_out", "last"}
         ``left_out`` (the paper's figures): only lists with both items count. ``last``: an item missing from a list
         comes after all listed ones.
-    depth, weights
+    depth, weights, ties
         As in `rrf`.
 
     References
@@ -81,6 +84,10 @@ class Condorcet(MajorityMethod):
     """
 
     variant: Literal["wins", "copeland", "fuse"] = "wins"
+    ties: Ties = "first"
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        return self._fused(ranks, k, self.ties)
 
     def order(self, margin: Array, real: Bools) -> Floats:
         return SCORED[self.variant](margin, real)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Gt
 
-from rankloom.aggregate.methods import PoolMethod, register_method
+from rankloom.aggregate.methods import PoolMethod, TiedMethod, register_method
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Floats
 from rankloom.ranks.pool import Pool, positive_flags, scores_by_order
@@ -15,13 +15,13 @@ from rankloom.registry import Fraction, Share
 
 @register_method("rrf")
 @dataclass(frozen=True, kw_only=True)
-class RRF(PoolMethod):
+class RRF(TiedMethod):
     r"""Reciprocal rank fusion.
 
     .. math:: \mathrm{RRF}(d) = \sum_r w_r \,/\, (c + \rho_r(d))
 
     over the rankers r that list d, where :math:`\rho_r(d)` is its position, from 1; a ranker that does not list d
-    adds nothing. Ties are broken by first appearance, reading the lists one ranker after the other.
+    adds nothing.
 
     Parameters
     ----------
@@ -31,6 +31,10 @@ class RRF(PoolMethod):
         How many items of each list to use; all by default. The paper's figures use 10.
     weights : sequence of float, optional
         :math:`w_r`, one for each ranker; all 1 by default.
+    ties : {"first", "average"}
+        What decides between items of equal score. ``first``: first appearance, reading the lists one ranker after the
+        other. ``average``: the mean position, then the smaller number, whatever the order of the rankers; an item
+        missing from a list counts as the first after its end.
 
     References
     ----------
@@ -170,13 +174,13 @@ class RBC(PoolMethod):
 
 @register_method("borda")
 @dataclass(frozen=True, kw_only=True)
-class Borda(PoolMethod):
+class Borda(TiedMethod):
     r"""Borda count: points for the position in each list.
 
     .. math:: \mathrm{Borda}(d) = \sum_r w_r\, (L_r - \rho_r(d) + 1)
 
     over the rankers r that list d, where :math:`L_r` is the length of r's list for the query and
-    :math:`\rho_r(d)` the position of d in it, from 1. Ties are broken by first appearance, as in `rrf`.
+    :math:`\rho_r(d)` the position of d in it, from 1.
 
     Parameters
     ----------
@@ -185,7 +189,7 @@ class Borda(PoolMethod):
         :math:`L_r - \rho_r(d)`; the last item gets as many as one not listed. ``pool`` (Aslam and Montague's
         Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; items missing from a list
         share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
-    depth, weights
+    depth, weights, ties
         As in `rrf`.
 
     References
@@ -216,7 +220,7 @@ class Borda(PoolMethod):
 
 
 @register_method("mra")
-class MRA(PoolMethod):
+class MRA(TiedMethod):
     r"""Median rank aggregation (MEDRANK): the first item seen in most of the lists comes first.
 
     The lists are read in parallel: the first item of each, in the order of the rankers, then the second of each, and
@@ -230,6 +234,8 @@ class MRA(PoolMethod):
     weights : sequence of float, optional
         One for each ranker, all 1 by default: an item is output when the rankers that have listed it carry more than
         half of the weight of the rankers that have a list for the query.
+    ties : {"first", "average"}
+        With ``average``, the items found at the same position are seen at once, and ordered as in `rrf`.
 
     References
     ----------
@@ -243,10 +249,10 @@ class MRA(PoolMethod):
     """
 
     def score(self, pool: Pool, weights: list[float]) -> Floats:
-        return _mra(pool, np.array(weights))
+        return _mra(pool, np.array(weights), self.ties == "average")
 
 
-def _mra(pool: Pool, weights: Floats) -> Floats:
+def _mra(pool: Pool, weights: Floats, at_once: bool) -> Floats:
     rows, width = pool.items.shape
     half = weights @ (pool.lengths() > 0) / 2
     support = np.zeros(rows * (width + 1))
@@ -257,11 +263,11 @@ def _mra(pool: Pool, weights: Floats) -> Floats:
     for position in range(longest):
         for ranker, (cells, r) in enumerate(zip(pool.cells, pool.ranks, strict=True)):
             if position < r.depth:
-                here, now = cells[:, position], float(position * len(weights) + ranker)
+                here, now = cells[:, position], float(position * len(weights) + (0 if at_once else ranker))
                 seen[here] = np.minimum(seen[here], never + now)
                 before = support[here]
                 support[here] = before + weights[ranker]
                 done = (before <= half) & (support[here] > half)
                 out[here[done]] = now
     when = np.minimum(seen, out).reshape(rows, width + 1)[:, :-1]
-    return scores_by_order(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))
+    return scores_by_order(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1, kind="stable"))
