@@ -73,7 +73,7 @@ def test_fg_answers_external_queries_with_the_collection():
     [
         (([A, B], "rff"), {}, "Did you mean 'rrf'?"),
         (([A, B], "rrf", 0), {}, "k must be a whole number, at least 1; got 0."),
-        (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, depth, weights."),
+        (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, ties, depth, weights."),
         (([A, B], "rrf"), {"weights": [1]}, "weights must be numbers of at least 0, one for each ranker (2); got [1]."),
         (([A, B], "rrf"), {"weights": [1, -1]}, "numbers of at least 0, one for each ranker"),
         (([A, B], "rrf"), {"weights": [1, float("nan")]}, "numbers of at least 0, one for each ranker"),
@@ -171,7 +171,7 @@ def test_a_method_is_a_value():
     assert str(value) == "rrf(constant=20, weights=[1, 2])"
     assert value == METHODS.make(str(value)) == METHODS.make("rrf", constant=20, weights=(1, 2))
     assert hash(value) == hash(METHODS.make(str(value)))
-    assert (str(RRF()), repr(RRF())) == ("rrf", "RRF(depth=None, weights=None, constant=60.0)")
+    assert (str(RRF()), repr(RRF())) == ("rrf", "RRF(depth=None, weights=None, ties='first', constant=60.0)")
     with pytest.raises(AttributeError):
         value.constant = 3
 
