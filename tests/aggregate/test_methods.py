@@ -73,7 +73,11 @@ def test_fg_answers_external_queries_with_the_collection():
     [
         (([A, B], "rff"), {}, "Did you mean 'rrf'?"),
         (([A, B], "rrf", 0), {}, "k must be a whole number, at least 1; got 0."),
-        (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, ties, depth, weights."),
+        (
+            ([A, B], "rrf"),
+            {"cutoff": 3},
+            "The method 'rrf' has no option 'cutoff'; it has constant, ties, depth, weights.",
+        ),
         (([A, B], "rrf"), {"weights": [1]}, "weights must be numbers of at least 0, one for each ranker (2); got [1]."),
         (([A, B], "rrf"), {"weights": [1, -1]}, "numbers of at least 0, one for each ranker"),
         (([A, B], "rrf"), {"weights": [1, float("nan")]}, "numbers of at least 0, one for each ranker"),
