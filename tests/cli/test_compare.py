@@ -16,7 +16,10 @@ def test_verdict_of_each_run_is_printed(judged, truth):
         assert mark.verdict == {"good": "better", "poor": "worse"}[name]
         assert str(mark) in line
     reference = judged.path("fair")
-    assert f"difference from {reference}; *: significant (paired t test, p < 0.01). 60 queries." in done.stdout
+    assert (
+        f"difference from {reference}; *: significant (paired t test over queries, p < 0.01). 60 queries."
+        in done.stdout
+    )
 
 
 def test_json_agrees_with_the_function(judged):
@@ -93,3 +96,23 @@ def test_invalid_input_is_one_sentence(judged):
     assert "Give each run once" in sentence(run("compare", good, good, "--qrels", judged.qrels))
     assert "either --qrels or --labels" in sentence(run("compare", good, fair))
     assert "Unknown test 'z'" in sentence(run("compare", good, fair, "--qrels", judged.qrels, "--test", "z"))
+
+
+def test_classes_are_a_unit_and_verdicts_that_differ_are_named(judged):
+    args = (*judged.paths("fair", "good"), "--labels", judged.labels)
+    classes = [line.split("\t")[1] for line in judged.labels.read_text().splitlines()]
+    expected = compare(judged.values("good"), judged.values("fair"), units="classes", classes=classes)
+    done = run("compare", *args, "--units", "classes")
+    assert "(paired t test over class means, p < 0.01)" in done.stdout
+    assert str(expected.mark) in done.stdout
+    assert ("Over queries instead" in done.stdout) == (expected.verdict == "tie")
+    row = json.loads(run("compare", *args, "--units", "classes", "--json").stdout)[str(judged.path("good"))]
+    assert row["p"] == pytest.approx(expected.p_value)
+    assert "needs --labels" in sentence(run("compare", *args[:2], "--qrels", judged.qrels, "--units", "classes"))
+    assert "over class means" in run("evaluate", *args, "--units", "classes").stdout
+
+
+def test_intervals_that_are_not_corrected_are_said_to_be(judged):
+    args = ("compare", *judged.paths("fair", "good"), "--qrels", judged.qrels)
+    assert "The intervals are not corrected." in run(*args, "--correction", "holm").stdout
+    assert "not corrected" not in run(*args).stdout

@@ -29,7 +29,9 @@ def test_the_table_has_confidence_intervals_and_effect_sizes(tmp_path):
     assert "0.3333 1.0000" in table  # the bootstrap: a mean of thrice the same query is the rarest, with 1 of 27
     assert f"1.0000 {1 - mean:+.4f} " in table
     assert f"{(1 - mean) / spread:+.2f}" in table
-    assert f"Signed: difference from {runs[0]}; *: significant (paired t test, p < 0.05). 3 queries." in table
+    assert (
+        f"Signed: difference from {runs[0]}; *: significant (paired t test over queries, p < 0.05). 3 queries." in table
+    )
 
 
 def test_with_labels_the_whole_class_and_the_query_count(tmp_path):

@@ -42,6 +42,21 @@ TREC = {
 # Measures as values
 
 
+def test_exponential_gains_are_those_of_trec_eval_with_the_gains_as_grades():
+    rng = np.random.default_rng(0)
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 5)) for d in rng.permutation(30)[:15]} for q in range(20)}
+    run = {q: {f"d{d}": float(s) for d, s in zip(rng.permutation(30)[:20], rng.random(20), strict=True)} for q in qrels}
+    exponential = {q: {item: 2**grade - 1 for item, grade in grades.items()} for q, grades in qrels.items()}
+    expected = pytrec_eval.RelevanceEvaluator(exponential, {"ndcg_cut.10"}).evaluate(run)
+    found = evaluate(Ranks.from_dict(run), qrels=qrels, measures="ndcg(gain=exp)@10", per_query=True)
+    assert found["ndcg(gain=exp)@10"] == pytest.approx([expected[q]["ndcg_cut_10"] for q in qrels])
+    binary = {q: {item: min(grade, 1) for item, grade in grades.items()} for q, grades in qrels.items()}
+    both = evaluate(Ranks.from_dict(run), qrels=binary, measures=["ndcg(gain=exp)@10", "ndcg@10"])
+    assert both["ndcg(gain=exp)@10"] == both["ndcg@10"]
+    with pytest.raises(InputError, match="With gain=exp, a grade must be from 0 to 50; got 60"):
+        evaluate(Ranks.from_dict(run), qrels={"q0": {"d1": 60}}, measures="ndcg(gain=exp)@10")
+
+
 @pytest.mark.parametrize("text", [*ALL, "ndcg@1000", "p@1", "rbp(p=0.95)", "err(max=3)@20", "iprec@0.1", "iprec@0"])
 def test_a_measure_parses_back(text):
     measure = Measure.parse(text)

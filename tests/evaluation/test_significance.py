@@ -1,3 +1,4 @@
+import re
 from itertools import product
 
 import numpy as np
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rankloom import Ranks
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import (
     TESTS,
@@ -13,6 +15,8 @@ from rankloom.evaluation import (
     compare,
     compare_many,
     correct,
+    disagreements,
+    evaluate,
     legend,
     significance,
 )
@@ -56,10 +60,10 @@ def test_a_mark_is_the_signed_difference_with_a_star_where_significant():
 
 
 def test_the_legend_names_reference_test_and_level():
-    assert legend("fg") == "Signed: difference from fg; *: significant (paired t test, p < 0.01)."
+    assert legend("fg") == "Signed: difference from fg; *: significant (paired t test over queries, p < 0.01)."
     found = legend("rrf", test="wilcoxon", alpha=0.05, correction="holm")
-    assert found == "Signed: difference from rrf; *: significant (paired wilcoxon test, p corrected by holm < 0.05)."
-    assert "(tukey test, p < 0.01)" in legend("rrf", test="tukey")
+    assert "(paired wilcoxon test over queries, p corrected by holm < 0.05)." in found
+    assert "(tukey test over queries, p < 0.01)" in legend("rrf", test="tukey")
 
 
 def test_a_tie_if_mean_and_test_disagree():
@@ -263,3 +267,50 @@ def test_tukey_takes_no_correction():
     ):
         compare_many({"a": THEIRS}, OURS, test="tukey", correction="holm")
     assert compare_many({}, OURS, test="tukey") == {}
+
+
+# Units
+
+
+CLASSES = np.repeat(["a", "b", "c"], [5, 3, 8])
+
+
+def test_classes_as_units_are_a_test_over_their_means():
+    ours, theirs = random_pairs(16, 0.2)
+    means = [[values[one == CLASSES].mean() for one in "abc"] for values in (ours, theirs)]
+    outcome = compare(ours, theirs, units="classes", classes=CLASSES)
+    assert outcome.p_value == pytest.approx(stats.ttest_rel(*means).pvalue)
+    assert outcome.difference == pytest.approx(np.mean(means[0]) - np.mean(means[1]))
+    assert compare(*means).p_value == pytest.approx(outcome.p_value)
+
+
+def test_evaluation_by_classes_gives_their_means():
+    ranks = Ranks([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+    options = {"labels": ["x", "x", "y"], "measures": "p@2"}
+    assert evaluate(ranks, **options, per_query=True)["p@2"].tolist() == [1, 0.5, 0.5]
+    assert evaluate(ranks, **options, per_query=True, units="classes")["p@2"].tolist() == [0.75, 0.5]
+    assert evaluate(ranks, **options, units="classes") == {"p@2": 0.625}
+
+
+def test_verdicts_that_depend_on_the_units_are_named():
+    ours = np.repeat([0.9, 0.5, 0.6], 20) + 0.01 * np.tile([1, -1], 30)
+    theirs = np.repeat([0.5, 0.5, 0.6], 20)
+    systems, classes = {"ours": ours, "same": theirs}, np.repeat(["a", "b", "c"], 20)
+    p = compare(ours, theirs, units="classes", classes=classes).p_value
+    found = disagreements(systems, theirs, classes, units="queries")
+    assert found == f"Over 3 class means instead, ours: no significant difference (p = {p:.2g})."
+    assert disagreements(systems, theirs, classes, units="classes").startswith("Over queries instead, ours: better")
+    assert disagreements({"same": theirs}, theirs, classes, units="queries") == ""
+    assert disagreements(systems, theirs, ["a"] * 60, units="queries") == ""
+
+
+def test_units_that_make_no_sense_are_errors():
+    for options, message in (
+        ({"units": "classes"}, "units='classes' needs the class of each query; give classes."),
+        ({"units": "classes", "classes": ["a"]}, "Give the class of each query; got ['a'] for 5 values."),
+        ({"units": "items"}, "Unknown unit 'items'; choose from classes, queries."),
+    ):
+        with pytest.raises(InputError, match=re.escape(message)):
+            compare(OURS, THEIRS, **options)
+    with pytest.raises(InputError, match="units='classes' needs labels"):
+        evaluate(Ranks.from_dict({"q": ["a"]}), qrels={"q": {"a": 1}}, units="classes")

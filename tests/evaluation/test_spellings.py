@@ -16,7 +16,7 @@ WRONG_MEASURES = {
     "iprec@2": "The level of recall of the measure iprec must be from 0 to 1; got 2.0.",
     "rbp(q=0.5)": "The measure 'rbp' has no option 'q'; it has p.",
     "rbp(p=high)": "p of the measure 'rbp' must be a finite number; got 'high'.",
-    "ndcg(p=0.5)@10": "The measure 'ndcg' has no option 'p'; it has none.",
+    "ndcg(p=0.5)@10": "The measure 'ndcg' has no option 'p'; it has gain.",
     "p": "The measure p needs a cutoff, as in p@10; got none.",
     "recall": "The measure recall needs a cutoff, as in recall@10; got none.",
     "ns@4": "The measure ns takes no cutoff; got ns@4. Write ns.",

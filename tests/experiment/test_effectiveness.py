@@ -52,7 +52,9 @@ def test_a_sample_makes_a_page(tmp_path, monkeypatch):
     assert f"**{found.mean('weft'):.4f}** |" in row
     assert f"| {found.mean('rrf'):.4f} " in row
     assert "| better/tie/worse than weft |" in page
-    assert "Signed: difference from weft; *: significant (paired t test, p < 0.01)." in page.replace("\n", " ")
+    assert "Signed: difference from weft; *: significant (paired t test over queries, p < 0.01)." in page.replace(
+        "\n", " "
+    )
     assert "Not run yet: soccer" in page
     assert max(len(line) for line in page.splitlines() if not line.startswith("|")) <= 120
 

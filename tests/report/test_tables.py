@@ -52,7 +52,7 @@ def test_methods_are_compared_with_the_first_by_mark_gain_and_p():
         ("bic (best ranker)", "−0.3000*"),
         ("acc (ranker)", "−0.4000*"),
     ]
-    assert "difference from fg; *: significant (paired t test, p < 0.01)" in table.legend
+    assert "difference from fg; *: significant (paired t test over queries, p < 0.01)" in table.legend
     assert "Cohen" in to_markdown(table)
     assert "Cohen" not in to_tex(table)  # nor has it the column
     gains = [row[0] for row in cells(table, "Gain over fg (%)")]

@@ -310,7 +310,9 @@ def test_evaluation_compares_rankers_rrf_and_the_default(searcher):
     outcome = searcher.evaluate(queries, qrels)
     assert list(outcome.means()) == ["bm25", "dense", "rrf", "vote"]
     assert outcome.means()["vote"]["ndcg@10"] > 0.8
-    assert "difference from vote; *: significant (paired t test, p < 0.05). 3 queries, first 100" in str(outcome)
+    assert "difference from vote; *: significant (paired t test over queries, p < 0.05). 3 queries, first 100" in str(
+        outcome
+    )
     assert "<table>" in outcome._repr_html_()
     run = searcher.rank(queries, 100, method="rrf")
     assert rl.evaluate(run, qrels=qrels, measures=["ndcg@10"])["ndcg@10"] == outcome.means()["rrf"]["ndcg@10"]

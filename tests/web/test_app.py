@@ -80,7 +80,7 @@ def test_relevance_and_measures_agree_with_evaluate(client, searcher):
     labels = baskets().labels
     assert [hit["relevant"] for hit in data["results"]] == [labels[h["number"]] == labels[3] for h in data["results"]]
     fused = rl.fuse(list(searcher.state.lists.values()), method="rrf", k=11)
-    expected = rl.evaluate(fused, labels=labels, measures=["ndcg@10", "p@10"], itself=False, per_query=True)
+    expected = rl.evaluate(fused, labels=labels, measures=["ndcg@10", "p@10"], exclude_self=True, per_query=True)
     assert data["measures"] == {name: pytest.approx(values[3], abs=1e-4) for name, values in expected.items()}
 
 

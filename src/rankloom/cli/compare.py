@@ -4,13 +4,22 @@ import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rankloom.cli.app import Argument, Option, Plugin, app, echo, either, print_table, progress_bars
-from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
+from rankloom.cli.judgments import AsJson, AsUnits, Labels, OneMeasure, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.evaluation import CORRECTIONS, Comparison, Measure, compare_many, gain, legend
+from rankloom.evaluation import (
+    CORRECTIONS,
+    Comparison,
+    Measure,
+    compare_many,
+    disagreements,
+    gain,
+    interval_note,
+    legend,
+)
 from rankloom.evaluation.significance import known_tests
 from rankloom.ranks.arrays import Floats
 
@@ -26,6 +35,7 @@ def compare(
     test: Annotated[str, Option(help=f"Test over queries: {either(known_tests())}.")] = "t",
     alpha: Annotated[float, Option(help="A difference is significant if p is below it.")] = 0.01,
     correction: Annotated[str, Option(help=f"Correction for multiple comparisons: {either(CORRECTIONS)}.")] = "none",
+    units: AsUnits = "queries",
     seed: Annotated[int, Option(min=0, help="Seed of the randomization test.")] = 0,
     per_query: Annotated[
         bool, Option("--per-query", help="Print the value and the difference of each query too.")
@@ -40,7 +50,7 @@ def compare(
 
     Each run has its mean difference from the reference, with a star where it is significant and a confidence interval
     at 1 - alpha (by bootstrap), the gain over the reference in percent, the effect size (Cohen's d of the paired
-    differences), and the numbers of queries won and lost.
+    differences), and the numbers of queries won and lost; with --units classes, all these are of class means.
 
     Example:
 
@@ -53,17 +63,21 @@ def compare(
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
         read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         queries, found = truth.per_query(read, [measure], ties)
+    classes = truth.classes_of(queries, units)
     values = {name: one[measure] for name, one in zip(read, found, strict=True)}
     first, *rest = values
     tested = {name: values[name] for name in rest}
-    outcomes = compare_many(tested, values[first], test=test, alpha=alpha, correction=correction, seed=seed)
+    how: dict[str, Any] = {"test": test, "alpha": alpha, "correction": correction, "units": units}
+    outcomes = compare_many(tested, values[first], classes=classes, seed=seed, **how)
     if as_json:
         echo(json.dumps(_as_json(values, outcomes, measure, queries if per_query else []), indent=1))
         return
     if per_query:
         _print_queries(queries, values)
     _print_comparison(values, outcomes, measure)
-    echo(f"{legend(first, test=test, alpha=alpha, correction=correction)} {len(queries)} queries.")
+    echo(f"{legend(first, **how)} {len(queries)} queries. {interval_note(test, correction)}".rstrip())
+    if differ := classes and disagreements(tested, values[first], classes, seed=seed, **how):
+        echo(differ)
 
 
 def _as_json(

@@ -187,7 +187,7 @@ class _Measured:
             lists = [self._ranks[ranker] for ranker in rankers]
             cut = [ranks.head(CUTOFF + 1) for ranks in lists] if issubclass(KNOWN[name], QueryMethod) else lists
             ranks = fuse(cut, method=name, k=CUTOFF + 1)
-        return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True, itself=False)[MEASURE]
+        return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True, exclude_self=True)[MEASURE]
 
 
 def _listen(host: str, port: int) -> "socket.socket":

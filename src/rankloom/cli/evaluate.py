@@ -4,15 +4,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from rankloom.cli import app as cli
-from rankloom.cli.judgments import AsJson, EvaluatedRuns, Labels, Qrels, Ties, Truth
+from rankloom.cli.judgments import AsJson, AsUnits, EvaluatedRuns, Labels, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.evaluation import Evaluation, Measure
+from rankloom.evaluation import Evaluation, Measure, Units
 from rankloom.evaluation.measures import measure_forms
 from rankloom.io import read_qrels
 
@@ -62,6 +62,7 @@ def evaluate(
     *,
     searching: SearcherEvaluation,
     ties: Ties = "given",
+    units: AsUnits = "queries",
     as_json: AsJson = False,
     reading: RunOptions,
     plugin: cli.Plugin = None,
@@ -82,7 +83,7 @@ def evaluate(
     """
     if len(runs) == 1 and cli.is_searcher(runs[0]):
         reason = f"{runs[0]} is a searcher"
-        cli.refuse_options(context, reason, "labels", "ties", "format", "duplicates")
+        cli.refuse_options(context, reason, "labels", "ties", "units", "format", "duplicates")
         outcome = searching.run(runs[0], qrels, measure)
         _print(outcome, outcome.rows() if as_json else None)
         return
@@ -95,8 +96,9 @@ def evaluate(
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(spelled)) for spelled in measure or ["ndcg@10"]]
         read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
-        _, found = truth.per_query(read, wanted, ties)
-    outcome = Evaluation(dict(zip(read, found, strict=True)), str(runs[0]))
+        queries, found = truth.per_query(read, wanted, ties)
+    classes = truth.classes_of(queries, units)
+    outcome = Evaluation(dict(zip(read, found, strict=True)), str(runs[0]), units=cast(Units, units), classes=classes)
     _print(outcome, outcome.means() if as_json else None)
 
 

@@ -21,6 +21,14 @@ Labels = Annotated[
     Option(help="Classes instead of judgments, in lines 'item<TAB>class' or 'item:class'; queries are items."),
 ]
 Ties = Annotated[str, Option(help="Order of equal scores: given, or trec, the order of trec_eval.")]
+AsUnits = Annotated[
+    str,
+    Option(
+        "--units",
+        help="What the test takes for independent: queries, or with --labels the means of their classes. Verdicts that "
+        "differ with the other are named.",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 OneMeasure = Annotated[str, Option(help=f"One of {either(measure_forms())}, as in ndcg@10.")]
 Kind = Annotated[str, Option("--correlation", help=f"How to compare lists: {either(CORRELATIONS)}.")]
@@ -52,6 +60,12 @@ class Truth:
         first = pairs[0][0]
         queries = list(self.qrels) if self.qrels is not None else map(first.query_id, range(first.n_queries))
         return list(queries), values
+
+    def classes_of(self, queries: Sequence[str], units: str) -> list[str] | None:
+        """Return the class of each query; None with judgments, which have none."""
+        if self.classes is None and units == "classes":
+            raise InputError("--units classes needs --labels: judged queries have no classes.")
+        return None if self.classes is None else [self.classes[query] for query in queries]
 
     def _with_truth(self, ranks: Ranks) -> tuple[Ranks, dict[str, Any]]:
         """Return ranks and the truth to give to `evaluate`."""

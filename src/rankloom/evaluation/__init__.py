@@ -5,6 +5,7 @@ from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
 from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
 from rankloom.evaluation.measures import MEASURES, Measure, evaluate, register_measure
+from rankloom.evaluation.over_collections import POST_HOC, OverCollections, compare_over
 from rankloom.evaluation.run_checks import check_runs
 from rankloom.evaluation.selection import SELECTIONS, Selection, balance, balances, select
 from rankloom.evaluation.significance import (
@@ -13,8 +14,12 @@ from rankloom.evaluation.significance import (
     Comparison,
     Mark,
     Tested,
+    Units,
+    class_means,
     compare,
     compare_many,
+    disagreements,
+    interval_note,
     legend,
 )
 from rankloom.evaluation.summary import Evaluation, Summary, summarize
@@ -26,27 +31,34 @@ __all__ = [
     "ESTIMATES",
     "JOINT_TESTS",
     "MEASURES",
+    "POST_HOC",
     "SELECTIONS",
     "TESTS",
     "Comparison",
     "Evaluation",
     "Mark",
     "Measure",
+    "OverCollections",
     "Selection",
     "Summary",
     "Tested",
+    "Units",
     "balance",
     "balances",
     "check_runs",
+    "class_means",
     "compare",
     "compare_many",
+    "compare_over",
     "correct",
     "correlation",
     "correlations",
+    "disagreements",
     "estimate",
     "estimate_all",
     "evaluate",
     "gain",
+    "interval_note",
     "legend",
     "register_measure",
     "select",

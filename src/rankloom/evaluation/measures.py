@@ -9,15 +9,34 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, RankloomWarning, brief, check_flag, check_range, is_iterable, whole_number
+from rankloom.errors import (
+    InputError,
+    RankloomWarning,
+    brief,
+    check_choice,
+    check_flag,
+    check_range,
+    is_iterable,
+    whole_number,
+)
 from rankloom.evaluation.run_checks import missing_queries
-from rankloom.evaluation.truth import Judged, Qrels, Ties, as_mapping, judged_by_labels, judged_by_qrels, ordered
+from rankloom.evaluation.significance import UNITS, Units, class_means
+from rankloom.evaluation.truth import (
+    Judged,
+    Qrels,
+    Ties,
+    as_mapping,
+    classes_of,
+    judged_by_labels,
+    judged_by_qrels,
+    ordered,
+)
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array, Floats
 from rankloom.ranks.checks import returned_numbers
@@ -30,6 +49,7 @@ Cutoff = Literal["needed", "optional", "none", "recall"]
 Compute = Callable[..., Floats]
 
 NO_CUTOFF = sys.maxsize  # the whole list
+MAX_EXPONENT = 50  # of gain=exp: larger gains are no longer exact
 MAX_DIGITS = len(str(NO_CUTOFF))  # of a cutoff
 
 
@@ -189,18 +209,23 @@ def _short(text: str) -> str:
 
 
 @register_measure("ndcg", "optional")
-def ndcg(judged: Judged, cutoff: int) -> Floats:
+def ndcg(judged: Judged, cutoff: int, *, gain: Literal["linear", "exp"] = "linear") -> Floats:
     r"""Discounted cumulative gain divided by that of the best possible list.
 
     .. math:: \mathrm{DCG} = \sum_{p=1}^{k} gain_p \,/\, \log_2(p + 1)
 
-    The gain of an item is its grade, as in trec_eval's ``ndcg`` and ``ndcg_cut``. With labels it is 1, and the best
-    list starts with min(class size, k) ones.
+    The gain of an item is its grade g, as in trec_eval's ``ndcg`` and ``ndcg_cut``; with ``gain=exp`` it is
+    :math:`2^g - 1`, as in much of the learning-to-rank literature. With labels it is 1, and the best list starts with
+    min(class size, k) ones.
 
     References
     ----------
-    Järvelin, Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques, doi:10.1145/582415.582418
+    Järvelin, Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques, doi:10.1145/582415.582418; gain=exp:
+    Burges et al. (2005), Learning to rank using gradient descent, doi:10.1145/1102351.1102363
     """
+    if gain == "exp" and judged.ideal is not None:
+        check_range(0, MAX_EXPONENT, **{"With gain=exp, a grade": float(judged.ideal.max(initial=0))})
+        judged = replace(judged, gains=np.exp2(judged.gains) - 1, ideal=np.exp2(judged.ideal) - 1)
     gains = judged.gains[:, :cutoff]
     return ratio((gains * _discounts(gains.shape[1])).sum(1), _ideal_dcg(judged, cutoff))
 
@@ -277,7 +302,8 @@ class Truth(TypedDict, total=False):
     qrels: Qrels | None
     measures: str | Measure | Iterable[str | Measure]
     ties: Ties
-    itself: bool
+    exclude_self: bool
+    units: Units
 
 
 @overload
@@ -297,7 +323,8 @@ def evaluate(
     measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
     per_query: bool = False,
     ties: Ties = "given",
-    itself: bool = True,
+    exclude_self: bool = False,
+    units: Units = "queries",
 ) -> dict[str, float] | dict[str, Floats]:
     """Evaluate ranks by labels or by qrels.
 
@@ -324,8 +351,11 @@ def evaluate(
         order of the qrels, so that the arrays of two systems can be paired.
     ties : {"given", "trec"}
         Keep the order of the lists, or sort items of equal score by descending id, as trec_eval does.
-    itself : bool
-        Whether an item counts among its own results; if not, it is left out of its list and of its class.
+    exclude_self : bool
+        Whether to leave an item out of its own list and of its class, where items are the queries.
+    units : {"queries", "classes"}
+        Of labels: with ``classes``, values are the means of the queries of each class, in the order of the classes,
+        and the mean is over classes.
 
     Returns
     -------
@@ -337,7 +367,7 @@ def evaluate(
     >>> ranks = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
     >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@2", "mrr"])
     {'p@2': 0.6666666666666666, 'mrr': 1.0}
-    >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@1", "mrr"], itself=False)
+    >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@1", "mrr"], exclude_self=True)
     {'p@1': 0.3333333333333333, 'mrr': 0.5}
     >>> run = Ranks.from_dict({"q1": {"a": 0.9, "b": 0.2}, "q2": {"b": 0.3}})
     >>> evaluate(run, qrels={"q1": {"b": 1}, "q2": {"a": 1}}, measures="mrr")
@@ -345,15 +375,21 @@ def evaluate(
     """
     if not isinstance(ranks, Ranks):
         raise InputError(f"Evaluate one Ranks at a time; got {type(ranks).__name__}.")
-    check_flag(per_query=per_query, itself=itself)
+    check_flag(per_query=per_query, exclude_self=exclude_self)
+    check_choice("unit", units, UNITS)
     wanted = _measures(measures)
     if ranks.n_queries == 0:
         raise InputError("There is nothing to evaluate; the ranks have no rows.")
-    if not itself and (labels is None or query_labels is not None):
-        raise InputError("itself=False is for items as queries; give labels alone.")
-    blocks = _judged(ordered(ranks, ties), labels, query_labels, qrels, itself)
+    if exclude_self and (labels is None or query_labels is not None):
+        raise InputError("exclude_self is for items as queries; give labels alone.")
+    blocks = _judged(ordered(ranks, ties), labels, query_labels, qrels, exclude_self)
     computed = [[measure(block) for measure in wanted] for block in blocks]
     values = {str(measure): np.concatenate([row[i] for row in computed]) for i, measure in enumerate(wanted)}
+    if units == "classes":
+        if labels is None:
+            raise InputError("units='classes' needs labels.")
+        classes = classes_of(ranks, labels, query_labels)[1]
+        values = {name: class_means(value, classes) for name, value in values.items()}
     return values if per_query else {name: float(value.mean()) for name, value in values.items()}
 
 
@@ -368,10 +404,10 @@ def _measures(given: Any) -> list[Measure]:
 
 
 def _judged(
-    ranks: Ranks, labels: ArrayLike | None, query_labels: ArrayLike | None, qrels: Qrels | None, itself: bool
+    ranks: Ranks, labels: ArrayLike | None, query_labels: ArrayLike | None, qrels: Qrels | None, exclude_self: bool
 ) -> Iterator[Judged]:
     if labels is not None and qrels is None:
-        return judged_by_labels(ranks, labels, query_labels, itself)
+        return judged_by_labels(ranks, labels, query_labels, exclude_self)
     if qrels is not None and labels is None and query_labels is None:
         qrels = as_mapping(qrels)
         blocks = judged_by_qrels(ranks, qrels)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf, sqrt
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,13 @@ from rankloom.registry import Registry
 
 #: Whether a system is significantly better or worse than another.
 Verdict = Literal["better", "worse", "tie"]
+#: What a test takes for independent observations: queries, or the means of their classes.
+Units = Literal["queries", "classes"]
 
 BLOCK_CELLS = 1 << 20  # signs drawn in a block
 ROUNDING = 1e-12  # smaller relative differences are rounding errors and count as 0
+UNITS: dict[Units, str] = {"queries": "queries", "classes": "class means"}  # in words
+VERDICTS: dict[Verdict, str] = {"better": "better", "worse": "worse", "tie": "no significant difference"}
 DECIMALS = 12  # to which differences are rounded for ranking, so that rounding errors do not break ties
 
 
@@ -79,8 +83,8 @@ class Comparison:
 
     Attributes
     ----------
-    differences : float64 array of shape (n_queries,)
-        The system's value minus the reference's.
+    differences : float64 array of shape (n_units,)
+        The system's value minus the reference's, for each query or class.
     p_value : float
         Two-sided, in [0, 1]; corrected if `compare_many` was given a correction.
     statistic : float
@@ -246,17 +250,39 @@ def _studentized(values: Floats, squares: float, freedom: int) -> Floats:
     return np.asarray(studentized_range.sf(apart / scale, len(values), freedom), np.float64)
 
 
-def legend(reference: str, *, test: str = "t", alpha: float = 0.01, correction: str = "none") -> str:
-    """Return what the marks of a table mean: one line that names the reference, the test and the level.
+def legend(
+    reference: str, *, test: str = "t", alpha: float = 0.01, correction: str = "none", units: Units = "queries"
+) -> str:
+    """Return what the marks of a table mean: one line that names the reference, the test, its units and the level.
 
     Examples
     --------
     >>> legend("rrf")
-    'Signed: difference from rrf; *: significant (paired t test, p < 0.01).'
+    'Signed: difference from rrf; *: significant (paired t test over queries, p < 0.01).'
     """
-    paired = "" if test in JOINT_TESTS else "paired "
+    how = f"{'' if test in JOINT_TESTS else 'paired '}{test} test over {UNITS[units]}"
     corrected = "" if correction == "none" else f" corrected by {correction}"
-    return f"Signed: difference from {reference}; *: significant ({paired}{test} test, p{corrected} < {alpha:g})."
+    return f"Signed: difference from {reference}; *: significant ({how}, p{corrected} < {alpha:g})."
+
+
+def interval_note(test: str, correction: str) -> str:
+    """Return that intervals are not corrected, if the p-values are; else an empty string."""
+    return "" if correction == "none" and test not in JOINT_TESTS else "The intervals are not corrected."
+
+
+def class_means(values: ArrayLike, classes: ArrayLike) -> Floats:
+    """Return the mean over the queries of each class, in the order of the classes.
+
+    Examples
+    --------
+    >>> class_means([1.0, 0.0, 0.25], ["b", "b", "a"])
+    array([0.25, 0.5 ])
+    """
+    known, given = np.asarray(classes), np.asarray(values, np.float64)
+    if known.ndim != 1 or known.shape != given.shape:
+        raise InputError(f"Give the class of each query; got {brief(classes)} for {given.size} values.")
+    codes = np.unique(known, return_inverse=True)[1]
+    return np.asarray(np.bincount(codes, given) / np.bincount(codes), np.float64)
 
 
 def known_tests() -> list[str]:
@@ -270,6 +296,8 @@ def compare(
     *,
     test: str = "t",
     alpha: float = 0.01,
+    units: Units = "queries",
+    classes: ArrayLike | None = None,
     rounds: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
@@ -284,6 +312,11 @@ def compare(
         ``tukey_paired``; all two-sided.
     alpha : float
         Significance level, between 0 and 1. The paper's 99 % confidence is 0.01.
+    units : {"queries", "classes"}
+        What is independent. Queries of one class find the same items, so a test over queries finds too much: with
+        ``classes`` it is over the means of the classes.
+    classes : array of shape (n_queries,), optional
+        The class of each query, for ``units="classes"``.
     rounds, seed : int
         Number of random draws of the randomization test, and their seed.
 
@@ -299,8 +332,11 @@ def compare(
     ('+0.3000*', 'better', 0.0007)
     >>> [round(end, 2) for end in outcome.interval()], round(outcome.effect, 1), outcome.wins, outcome.losses
     ([0.24, 0.36], 4.2, 5, 0)
+    >>> compare([0.9, 0.8, 0.2], [0.6, 0.5, 0.2], units="classes", classes=["a", "a", "b"]).differences
+    array([0.3, 0. ])
     """
-    return compare_many({"ours": ours}, theirs, test=test, alpha=alpha, rounds=rounds, seed=seed)["ours"]
+    options: dict[str, Any] = {"rounds": rounds, "seed": seed, "units": units, "classes": classes}
+    return compare_many({"ours": ours}, theirs, test=test, alpha=alpha, **options)["ours"]
 
 
 def compare_many(
@@ -310,6 +346,8 @@ def compare_many(
     test: str = "t",
     alpha: float = 0.01,
     correction: str = "none",
+    units: Units = "queries",
+    classes: ArrayLike | None = None,
     rounds: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Comparison]:
@@ -333,7 +371,13 @@ def compare_many(
     {'rrf': '-0.3000*', 'fg': '+0.0000'}
     """
     check_choice("test", test, known_tests())
+    check_choice("unit", units, UNITS)
     check_alpha(alpha)
+    if units == "classes":
+        if classes is None:
+            raise InputError("units='classes' needs the class of each query; give classes.")
+        systems = {name: class_means(values, classes) for name, values in systems.items()}
+        reference = class_means(reference, classes)
     options = {"rounds": whole_number("rounds", rounds), "seed": whole_number("seed", seed, 0)}
     differences = {name: _differences(values, reference) for name, values in systems.items()}
     if test in JOINT_TESTS:
@@ -346,6 +390,27 @@ def compare_many(
         statistics = [tested.statistic for tested in found]
     rows = zip(differences.items(), p_values, statistics, strict=True)
     return {name: Comparison(one, float(p), statistic, alpha) for (name, one), p, statistic in rows}
+
+
+def disagreements(
+    systems: Mapping[str, ArrayLike], reference: ArrayLike, classes: ArrayLike, *, units: Units, **options: Any
+) -> str:
+    """Return a sentence on the systems whose verdict is another with the other units; empty if there are none.
+
+    Takes the options of `compare_many`.
+    """
+    other: Units = "queries" if units == "classes" else "classes"
+    n_classes = np.unique(np.asarray(classes)).size
+    if n_classes < 2:
+        return ""
+    ours, others = (compare_many(systems, reference, units=of, classes=classes, **options) for of in (units, other))
+    differ = [
+        f"{name}: {VERDICTS[one.verdict]} (p = {one.p_value:.2g})"
+        for name, one in others.items()
+        if one.verdict != ours[name].verdict
+    ]
+    number = f"{n_classes} class means" if other == "classes" else "queries"
+    return f"Over {number} instead, {'; '.join(differ)}." if differ else ""
 
 
 def _joint(systems: Mapping[str, ArrayLike], reference: ArrayLike, test: str, correction: str) -> Floats:

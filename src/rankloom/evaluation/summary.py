@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, MissingExtraError, brief
+from rankloom.errors import InputError, MissingExtraError, brief, check_choice
 from rankloom.evaluation.interval import mean_intervals
-from rankloom.evaluation.significance import Comparison, check_alpha, compare, legend
+from rankloom.evaluation.significance import (
+    UNITS,
+    Comparison,
+    Units,
+    check_alpha,
+    class_means,
+    compare,
+    disagreements,
+    legend,
+)
 from rankloom.ranks.arrays import Floats
 from rankloom.ranks.html_table import html_table
 
@@ -102,12 +111,21 @@ class Evaluation:
         How many answers of each system count, if limited.
     alpha : float
         Significance level of the paired t-test and of the intervals.
+    units : {"queries", "classes"}
+        What means and tests are over, as in `compare`.
+    classes : array of shape (n_queries,), optional
+        The class of each query.
     """
 
     per_query: Mapping[str, Mapping[str, Floats]]
     reference: str
     depth: int | None = None
     alpha: float = 0.05
+    units: Units = "queries"
+    classes: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("unit", self.units, UNITS)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -117,14 +135,19 @@ class Evaluation:
     def means(self) -> dict[str, dict[str, float]]:
         """Return {system: {measure: mean}}."""
         return {
-            system: {measure: float(one.mean()) for measure, one in values.items()}
+            system: {measure: float(self.values(system, measure).mean()) for measure in values}
             for system, values in self.per_query.items()
         }
 
+    def values(self, system: str, measure: str) -> Floats:
+        """Return the value of each query, or the mean of each class."""
+        values = self.per_query[system][measure]
+        return values if self.units == "queries" or self.classes is None else class_means(values, self.classes)
+
     def summary(self, system: str, measure: str) -> Summary:
         """Return the mean of a system, its confidence interval, and its comparison with the reference."""
-        reference = None if system == self.reference else self.per_query[self.reference][measure]
-        return summarize(self.per_query[system][measure], reference, alpha=self.alpha)
+        reference = None if system == self.reference else self.values(self.reference, measure)
+        return summarize(self.values(system, measure), reference, alpha=self.alpha)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain data: for each system its means, intervals, differences, effect sizes and p-values."""
@@ -164,7 +187,20 @@ class Evaluation:
         interval = f"Interval: of the mean, {1 - self.alpha:.0%}, by bootstrap"
         if len(self.per_query) < 2:
             return f"{interval}; {counted}"
-        return f"{legend(self.reference, alpha=self.alpha)} {counted}\n{interval}; effect: Cohen's d of the difference."
+        marks = f"{legend(self.reference, alpha=self.alpha, units=self.units)} {counted}"
+        return "\n".join([marks, f"{interval}; effect: Cohen's d of the difference.", *self._disagreements()])
+
+    def _disagreements(self) -> list[str]:
+        """Return a line for each measure by which the verdict on a system depends on the units."""
+        if self.classes is None:
+            return []
+        lines = []
+        for measure in self.measures:
+            systems = {name: one[measure] for name, one in self.per_query.items() if name != self.reference}
+            reference = self.per_query[self.reference][measure]
+            differ = disagreements(systems, reference, self.classes, units=self.units, alpha=self.alpha)
+            lines += [f"{measure}: {differ}"] if differ else []
+        return lines
 
     def __str__(self) -> str:
         cells = self.cells()

@@ -61,15 +61,15 @@ class Judged:
 
 
 def judged_by_labels(
-    ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None, itself: bool = True
+    ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None, exclude_self: bool = False
 ) -> Iterator[Judged]:
     """Yield blocks of judged rows: an item is relevant if it is of the query's class.
 
-    Without `itself`, the item that is the query is neither in its list nor in its class.
+    With `exclude_self`, the item that is the query is neither in its list nor in its class.
     """
-    classes, wanted = _classes(ranks, labels, query_labels)
-    sizes = np.bincount(classes, minlength=int(wanted.max()) + 1) - (not itself)
-    lists = ranks.items if itself else _without(ranks.items, _rows_as_items(ranks))
+    classes, wanted = classes_of(ranks, labels, query_labels)
+    sizes = np.bincount(classes, minlength=int(wanted.max()) + 1) - exclude_self
+    lists = _without(ranks.items, _rows_as_items(ranks)) if exclude_self else ranks.items
     classes = np.append(classes, PAD)  # the last entry is for PAD
     block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
     for start in range(0, ranks.n_queries, block):
@@ -157,7 +157,7 @@ def _padded(rows: list[list[int]]) -> Floats:
     return table
 
 
-def _classes(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None) -> tuple[Indexes, Indexes]:
+def classes_of(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None) -> tuple[Indexes, Indexes]:
     """Return the class of each item and of each row, as numbers from 0."""
     known = _checked_labels(labels, ranks.n_items, "labels", "item")
     if query_labels is None:

@@ -110,7 +110,7 @@ def _items(state: State, field: str) -> Evaluation:
             labels=labels,
             measures=MEASURES,
             per_query=True,
-            itself=False,
+            exclude_self=True,
         )
         for name, ranks in found.items()
     }
