@@ -102,7 +102,7 @@ def test_vectors_replace_or_accompany_a_text(api, texts):
 def test_hits_are_lean_unless_more_is_asked_for(api, texts):
     lean = found(api, query="heat", k=2)["hits"]
     assert [hit.keys() for hit in lean] == [{"id", "score", "position"}] * 2
-    full = found(api, query="heat", k=2, fields=["title", "year", "absent"])["hits"]
+    full = found(api, query="heat", k=2, fields=["title", "year"])["hits"]
     for hit in full:
         known = texts.document(hit["id"])
         assert hit["document"] == {"title": known["title"], "year": known["year"]}
@@ -117,6 +117,29 @@ def test_explained_hits_have_positions_and_parts(api, texts):
         assert [one["contribution"] for one in hit["parts"]] == [one.contribution for one in parts[:20]]
         assert hit["parts"][0].keys() == {"kind", "label", "contribution"}
     assert "no explanation" in error_of(post(api, query="heat", method="rrf", explain=True), 400)
+
+
+def test_groups_facets_and_highlights_are_those_of_the_searcher(api, texts):
+    options = {"k": 3, "group_by": "topic", "facets": ["year", "topic"], "where": {"year": {"gte": 2001}}}
+    data = found(api, query="heat transfer", highlight=True, fields=["topic"], **options)
+    answer = texts.search("heat transfer", **options)
+    assert [[hit["id"], *(one["id"] for one in hit["group"])] for hit in data["hits"]] == [
+        [hit.id, *(one.id for one in hit.group)] for hit in answer
+    ]
+    assert {one["document"]["topic"] for one in data["hits"][0]["group"]} == {answer[0].document["topic"]}
+    assert data["facets_of"] == answer.facets.of
+    assert {
+        field: {one["value"]: one["count"] for one in counts} for field, counts in data["facets"].items()
+    } == answer.facets
+    for hit, expected in zip(data["hits"], answer, strict=True):
+        text, marks = answer.highlight(expected)
+        assert hit["highlight"] == {"text": text, "marks": [list(mark) for mark in marks]}
+    assert "Unknown field 'absent'" in error_of(post(api, query="heat", fields=["absent"]), 400)
+
+
+def test_pages_end_where_the_lists_do(texts):
+    with TestClient(make_app(texts), base_url="http://localhost") as client:
+        assert "Pages end at hit 300" in error_of(post(client, query="heat", k=10, offset=295), 400)
 
 
 def test_document_is_returned_with_all_its_fields(api, texts):
@@ -141,7 +164,7 @@ def test_documents_may_have_ids_with_slashes_and_signs(client, searcher):
         ({"query": "a", "item": "d1"}, 422, "Give one of query, queries, item and items"),
         ({"query": "a", "queries": ["b"]}, 422, "Give one of"),
         ({"item": "d1", "vectors": {"dense": [1]}}, 422, "vectors alone, or with query"),
-        ({"quer": "a"}, 422, "Unknown key 'quer'; choose from explain, fields"),
+        ({"quer": "a"}, 422, "Unknown key 'quer'; choose from explain, facets, fields"),
         ({"query": "a", "n": 3}, 422, "Unknown key 'n'"),
         ({"query": 3}, 422, "query: must be text; got 3"),
         ({"query": ""}, 422, "query: must have 1 to"),

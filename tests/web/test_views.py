@@ -143,14 +143,14 @@ def test_words_are_marked_only_if_a_text_ranker_uses_them():
     texts = [f"the common word{'' if n else ', an otter'} and item{n}" for n in range(30)]
     views = Views(rl.Searcher.build(texts, ["okapi", "jaccard"]))
     query = views.text_query("the common otter and a unicorn")
-    assert views.terms(query, views.defaults) == {"otter"}
-    assert views.terms(views.item_query(0), views.defaults) == {"otter", "item0"}
+    assert views.answer(query, views.defaults).terms == {"otter"}
+    assert views.answer(views.item_query(0), views.defaults).terms == {"otter", "item0"}
 
 
 def test_image_rankers_mark_no_words(views):
     query = views.item_query(3)
-    assert views.terms(query, views.choose({"rankers": ("bic",)})) == frozenset()
-    assert "fig" in views.terms(query, views.choose({"rankers": ("bic", "jaccard")}))
+    assert views.answer(query, views.choose({"rankers": ("bic",)})).terms == frozenset()
+    assert "fig" in views.answer(query, views.choose({"rankers": ("bic", "jaccard")})).terms
 
 
 def test_item_on_no_list_is_found_through_its_neighbors():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankloom.errors import needs_extra
-from rankloom.searcher import Searcher
+from rankloom.searcher import Answer, Searcher
 
 with needs_extra("The LlamaIndex retriever", "llama-index-core", "llama-index"):
     from llama_index.core.retrievers import BaseRetriever
@@ -21,6 +21,12 @@ class RankloomRetriever(BaseRetriever):
         super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        answer = self._searcher.search(query_bundle.query_str, **self._options)
-        nodes = [TextNode(id_=hit.id, text=answer.text(hit), metadata=hit.document) for hit in answer]
-        return [NodeWithScore(node=node, score=hit.score) for node, hit in zip(nodes, answer, strict=True)]
+        return _nodes(self._searcher.search(query_bundle.query_str, **self._options))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return _nodes(await self._searcher.asearch(query_bundle.query_str, **self._options))
+
+
+def _nodes(answer: Answer) -> list[NodeWithScore]:
+    nodes = [TextNode(id_=hit.id, text=answer.text(hit), metadata=hit.document) for hit in answer]
+    return [NodeWithScore(node=node, score=hit.score) for node, hit in zip(nodes, answer, strict=True)]

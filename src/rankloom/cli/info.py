@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rankloom.cli import app as cli
 from rankloom.cli.judgments import AsJson
@@ -15,7 +15,7 @@ def info(
     as_json: AsJson = False,
     plugin: cli.Plugin = None,
 ) -> None:
-    """Show a searcher's documents, fields, rankers, and the results of their self-test.
+    """Show a searcher's documents, fields, rankers, the results of their self-test, and how old its statistics are.
 
     Example:
 
@@ -37,6 +37,20 @@ def info(
             "fields": ", ".join(f"{name} ({type})" for name, type in known["fields"].items()),
             "rankers": named,
             "lists": f"{known['depth']} items deep; weft uses {known['cutoff']}",
+            "drift": drifted(known["statistics"]),
             "self-test": str(searcher.state.settings.guard or "none"),
         }
     )
+
+
+def drifted(statistics: dict[str, Any]) -> str:
+    """Return how old the statistics of words are, and what has changed since.
+
+    Examples
+    --------
+    >>> drifted({"fitted": "2026-01-01T00:00:00+00:00", "days": 3, "newer": 1, "lists_changed": 0.25})
+    '3 days old, 1 newer document; 25.0 % of the lists changed since the last merge'
+    """
+    age = "" if statistics["days"] is None else f"{cli.counted(statistics['days'], 'day')} old, "
+    newer, changed = cli.counted(statistics["newer"], "newer document"), 100 * statistics["lists_changed"]
+    return f"{age}{newer}; {changed:.1f} % of the lists changed since the last merge"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from rankloom.errors import InputError, needs_extra
@@ -13,6 +13,10 @@ from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.html_table import html_table
 from rankloom.searcher.answering import FusedAnswers
 from rankloom.searcher.batch import text_of
+from rankloom.searcher.page import Entry, Facets, Page
+from rankloom.searcher.queries import QueryBatch
+from rankloom.searcher.retriever import Model
+from rankloom.searcher.snippets import MAX_ITEM_FREQUENCY, MAX_TEXT_FREQUENCY, Snippet, rare_stems, snippet
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Document, Store, read_document
 
@@ -21,8 +25,6 @@ if TYPE_CHECKING:
 
 MAX_SNIPPET = 120  # characters of a document's text in a table
 MAX_ID = 200  # characters of an id in a table
-#: The number of an item, and its score.
-Entry = tuple[int, float | None]
 
 
 class Listed(NamedTuple):
@@ -42,13 +44,17 @@ class Hit:
     score : float
         Its fused score; what it means depends on the method.
     position : int
-        Its position in the answer, from 1, counting those that `offset` skips.
+        Its position in the answer, from 1, counting those that `offset` skips; or in its group.
     ranks : {name of a ranker: int or None}
         Its position in each ranker's list; None if it is not listed.
     scores : {name of a ranker: float or None}
         Its score by each ranker; None if it is not listed, or the ranker gives no scores.
     number : int
         Its number in the index.
+    rerank_score : float or None
+        Its score by the second stage; None for those beyond `rerank_depth`.
+    group : list of Hit
+        The other hits of its group, best first, if the search asked for groups.
     """
 
     id: str
@@ -58,11 +64,15 @@ class Hit:
     scores: Mapping[str, float | None]
     number: int
     _store: Store = field(repr=False)
+    rerank_score: float | None = None
+    group: Sequence[Hit] = ()
+    _fields: Sequence[str] | None = field(default=None, repr=False)
 
     @property
     def document(self) -> Document:
-        """The document with all its fields, read on access."""
-        return read_document(self._store, self.id)
+        """The document with all its fields, or those that the search asked for, read on access."""
+        document = read_document(self._store, self.id)
+        return document if self._fields is None else {name: document[name] for name in self._fields if name in document}
 
 
 class Answer(Sequence[Hit]):
@@ -81,42 +91,64 @@ class Answer(Sequence[Hit]):
         What each ranker lists, best first.
     entries : {name of a ranker: list of (number, score)}
         The same by the numbers of items.
+    facets : {field: {value: int}}
+        How many documents have each value, of those that some ranker lists: ``facets.of``, a sample.
     """
 
     def __init__(
         self,
-        query: str,
-        method: str,
-        answers: FusedAnswers,
-        row: int,
         state: State,
-        offset: int = 0,
+        queries: QueryBatch,
+        row: int,
+        found: FusedAnswers,
+        page: Page,
+        *,
+        method: str,
         confidence: float | None = None,
     ) -> None:
-        self.query = query
+        self.query = queries.labels[row]
         self.method = method
         self.confidence = confidence
-        self.entries = {name: _entries(ranks, row) for name, ranks in answers.lists.items()}
-        self._ids = state.ids
-        self._text_fields = state.settings.fields
-        self._explain = partial(answers.explain, row)
-        self._hits = self._made(_entries(answers.fused, row)[offset:], state, offset)
+        self.entries = {name: _entries(ranks, row) for name, ranks in found.lists.items()}
+        self._state, self._page = state, page
+        self._text = None if "texts" not in queries.parts else str(queries.parts["texts"][row])
+        self._item = None if queries.items is None else int(queries.items[row])
+        self._explain = partial(found.explain, row)
+        self.facets = self._facets()
+        self._hits = self._made(_entries(found.fused, row))
 
-    def _made(self, fused: Sequence[Entry], state: State, offset: int) -> list[Hit]:
+    def _facets(self) -> Facets:
+        listed = sorted(
+            {number for entries in self.entries.values() for number, _ in entries} if self._page.facets else ()
+        )
+        return self._page.counted(listed, self._state.store, self._state.ids)
+
+    def _made(self, fused: Sequence[Entry]) -> list[Hit]:
+        page, state = self._page, self._state
+        fused, reranked = page.reranked(self._text or "", fused, state.store, state.ids)
+        groups = page.groups([number for number, _ in fused], state.store, state.ids)
         scores = {name: dict(entries) for name, entries in self.entries.items()}
         positions = {name: {number: p for p, number in enumerate(known, 1)} for name, known in scores.items()}
-        hits = []
-        for position, (number, score) in enumerate(fused, offset + 1):
+
+        def hit(at: int, position: int, group: Sequence[Hit] = ()) -> Hit:
+            number, score = fused[at]
             listed = {name: known.get(number) for name, known in positions.items()}
             scored = {name: known.get(number) for name, known in scores.items()}
-            hits.append(Hit(state.ids[number], score or 0.0, position, listed, scored, number, state.store))
-        return hits
+            second = reranked[at] if at < len(reranked) else None
+            id, fused_score = state.ids[number], score or 0.0
+            return Hit(id, fused_score, position, listed, scored, number, state.store, second, group, page.fields)
+
+        shown = enumerate(groups[page.offset : page.offset + page.k], page.offset + 1)
+        return [
+            hit(first, position, [hit(at, place) for place, at in enumerate(others, 2)])
+            for position, (first, *others) in shown
+        ]
 
     @property
     def lists(self) -> dict[str, list[Listed]]:
         """What each ranker lists, best first."""
         return {
-            name: [Listed(self._ids[number], score) for number, score in entries]
+            name: [Listed(self._state.ids[number], score) for number, score in entries]
             for name, entries in self.entries.items()
         }
 
@@ -125,7 +157,7 @@ class Answer(Sequence[Hit]):
 
     def explain(self, id: str | int) -> Explanation:
         """Explain the score of an item, given by its id or number: parts that add up to it, largest first."""
-        return self._explain(id if isinstance(id, int) else self._ids.number(id, "item"))
+        return self._explain(id if isinstance(id, int) else self._state.ids.number(id, "item"))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas frame with a row for each hit: its fields, score, and position by each ranker."""
@@ -172,11 +204,29 @@ class Answer(Sequence[Hit]):
 
     def text(self, hit: Hit) -> str:
         """Return the text of a hit that rankers see."""
-        return text_of(hit.document, self._text_fields)
+        return text_of(read_document(hit._store, hit.id), self._state.settings.fields)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The stems of the query that decide its results: none if no ranker of the search looks at words.
+
+        The text of an item is long, so only terms that few other items have count.
+        """
+        retrievers = [self._state.retrievers[name] for name in self.entries]
+        fitted = [known.fitted if isinstance(known, Model) else None for known in retrievers if known.part == "texts"]
+        if self._item is None:
+            return rare_stems(self._text or "", fitted, MAX_TEXT_FREQUENCY)
+        document = read_document(self._state.store, self._state.ids[self._item])
+        return rare_stems(text_of(document, self._state.settings.fields), fitted, MAX_ITEM_FREQUENCY)
+
+    def highlight(self, hit: Hit) -> Snippet:
+        """Return the passage of a hit's text around the terms of the query, and where they are: (start, end)."""
+        return snippet(self.text(hit), self.terms)
 
     def snippet(self, hit: Hit, length: int = MAX_SNIPPET) -> str:
         """Return the first words of a document's text on one line: of the fields that text rankers see."""
-        strings = (value for name, value in hit.document.items() if name != "id" and isinstance(value, str))
+        document = read_document(hit._store, hit.id)
+        strings = (value for name, value in document.items() if name != "id" and isinstance(value, str))
         return shortened(self.text(hit) or " ".join(strings), length)
 
 

@@ -1,7 +1,7 @@
 """How a searcher answers: lists of the query by each ranker, fused by a method.
 
-Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query, 300 for vote (the
-first k if more are requested), among the items that the filter allows. The description of a query (the rows of weft,
+Every method gets its lists by one rule: the first 300 items of each ranker that accepts the query (the first k if more
+are requested), among the items that the filter allows. The description of a query (the rows of weft,
 the graphs of fg) does not depend on the filter; only the result does.
 """
 
@@ -20,7 +20,7 @@ from rankloom.index import Explanation, Part
 from rankloom.ranks import PAD, Ranks
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.queries import QueryBatch
-from rankloom.searcher.request import LIST_DEPTH, Request
+from rankloom.searcher.request import Request
 from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter
@@ -29,6 +29,7 @@ from rankloom.weft.votes import NEIGHBORS_WEIGHT, Rules, Voter, count, weft_dept
 from rankloom.weft.weights import AGREED
 
 DESCRIBED = ("weft", "fg")  # methods that use lists only to describe the query
+FUSED_DEPTH = 100  # of the lists of all items by a method that needs the whole collection, at least
 SEARCH_OPTIONS = ("neighbors_weight", "virtual", "weights", "symmetric", "exhaustive")  # of weft and vote
 
 Lists = Mapping[str, Ranks]
@@ -156,7 +157,7 @@ class FusionRun:
         if not needs_items:
             fused = fuse(list(self.lists.values()), method, n)
         elif self.queries.items is not None:
-            k = max(n, LIST_DEPTH) if where is None else len(self.state)
+            k = max(n, FUSED_DEPTH) if where is None else len(self.state)
             fused = self.state.fused(method, self.request.names, k).rows(self.queries.items)
         else:
             collection = [self.state.lists[name] for name in self.request.names]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.searcher.field_types import FieldType, elements, instant
+from rankloom.searcher.field_types import FieldType, elements, instant, iso
 from rankloom.searcher.store import Mask
 from rankloom.searcher.where import MAX_RANGE_TEXT, Value
 
@@ -94,6 +94,23 @@ class Column:
         found = np.zeros(n, np.bool_)
         found[self.rows] = found[self.bare] = True
         return found
+
+    def of_rows(self, rows: NDArray[np.intp]) -> list[tuple[Value, ...]]:
+        """Return the values of some rows: texts, a long one cut with its digest; dates as ISO 8601."""
+        found: list[tuple[Value, ...]] = [()] * len(rows)
+        n = self.n_whole
+        for own, values in ((self.rows[:n], self.values[:n]), (self.rows[n:], self.values[n:].view(np.float64))):
+            first, last = np.searchsorted(own, rows), np.searchsorted(own, rows, side="right")
+            for at in np.flatnonzero(first < last).tolist():
+                found[at] += tuple(map(self._shown, values[first[at] : last[at]].tolist()))
+        return found
+
+    def _shown(self, value: float) -> Value:
+        if self.words is not None:
+            return self.words[int(value)].decode("utf-8", "surrogatepass")
+        if self.type.kind == "date":
+            return iso(int(value))
+        return bool(value) if self.type.kind == "boolean" else value
 
     def satisfying(self, tests: Iterable[tuple[str, Value]], n: int) -> Mask:
         """Return which of n rows have a value that passes all tests."""

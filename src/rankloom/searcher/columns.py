@@ -17,7 +17,7 @@ from rankloom.ranks.arrays import Array
 from rankloom.searcher.column import Column, Words
 from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_text, elements, type_of_field
 from rankloom.searcher.store import Document, Mask
-from rankloom.searcher.where import And, Condition, Exists, Not, Or
+from rankloom.searcher.where import And, Condition, Exists, Not, Or, Value
 
 MIN_KEPT = 0.8  # of the rows of all parts: with fewer, deleted ones are removed
 
@@ -188,6 +188,17 @@ class Columns:
             last = parts.pop()
             parts[-1] = parts[-1].joined(last)
         return Columns(tuple(parts), self.filter_as_text, kept)
+
+    def values(self, field: str, numbers: NDArray[np.intp]) -> list[tuple[Value, ...]]:
+        """Return the values of a field in some documents."""
+        rows = numbers if self.kept is None else self.kept[numbers]
+        found: list[tuple[Value, ...]] = [()] * len(rows)
+        for part, start in zip(self.parts, accumulate((part.n for part in self.parts), initial=0), strict=False):
+            here = np.flatnonzero((rows >= start) & (rows < start + part.n))
+            if field in part.columns:
+                for at, own in zip(here.tolist(), part.columns[field].of_rows(rows[here] - start), strict=True):
+                    found[at] = own
+        return found
 
     def subset(self, numbers: NDArray[np.intp]) -> Columns:
         """Return the columns of some documents, by ascending number."""

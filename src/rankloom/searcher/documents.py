@@ -21,7 +21,7 @@ from rankloom.searcher.columns import Columns
 from rankloom.searcher.field_types import TEXT, Types
 from rankloom.searcher.slots import packed_rows, unpacked_rows
 from rankloom.searcher.store import Document, Mask
-from rankloom.searcher.where import Condition, Function
+from rankloom.searcher.where import Condition, Function, Value
 
 MIN_KEPT = 0.8  # of the rows of all segments: with fewer, deleted ones are removed
 FACTOR = 2  # a segment is joined with one that is at most so many times as large
@@ -149,6 +149,10 @@ class Documents(Sequence[Document]):
         own = zip(self._segments, self._starts, cuts[:-1], cuts[1:], strict=False)
         return Documents(ids, [one.subset(kept[low:high] - start) for one, start, low, high in own], columns)
 
+    def values(self, ids: Sequence[str], field: str) -> list[tuple[Value, ...]]:
+        """Return the values of a field in some documents, as columns have them."""
+        return self.columns.values(field, self.ids.numbers(ids, "document").astype(np.intp))
+
     def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which of some documents satisfy a condition."""
         mask = self.mask(where)
@@ -196,6 +200,10 @@ class IdStore:
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return the ids as documents."""
         return [{"id": id} for id in ids]
+
+    def values(self, ids: Sequence[str], field: str) -> list[tuple[Value, ...]]:
+        """Return the ids as values."""
+        return [(id,) for id in ids]
 
     def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which ids satisfy a condition."""

@@ -151,6 +151,18 @@ def microseconds(moment: date) -> int:
     return (moment - EPOCH) // MICROSECOND
 
 
+def iso(moment: int) -> str:
+    """Return microseconds since 1970 in ISO 8601: a midnight as a date.
+
+    Examples
+    --------
+    >>> iso(86400000000), iso(1500000)
+    ('1970-01-02', '1970-01-01T00:00:01.500000Z')
+    """
+    day, _, time = str(np.datetime64(moment, "us")).partition("T")
+    return day if time == "00:00:00.000000" else f"{day}T{time.removesuffix('.000000')}Z"
+
+
 def number(text: str) -> int | float | None:
     """Return a number that 64 bits hold; None for other texts."""
     text = text.strip()

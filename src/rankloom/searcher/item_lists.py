@@ -55,6 +55,13 @@ class ItemLists:
         """Whether there are only the lists of the build."""
         return not self.tail and not self.patches
 
+    @property
+    def share_changed(self) -> float:
+        """The share of the lists of the build that new items have entered, or that were replaced."""
+        rows = [arrays[name] for arrays, name in ((self.tail, "entered_rows"), (self.patches, "patch_rows")) if arrays]
+        changed = np.unique(np.concatenate(rows)) if rows else np.empty(0)
+        return float((changed < self.n_base).sum()) / max(self.n_base, 1)
+
     @cached_property
     def floors(self) -> Float32s:
         """For each list, a score that an item must exceed to enter; -inf if the list is not full."""

@@ -13,6 +13,7 @@ from rankloom.aggregate import Method
 from rankloom.datasets.images import ImageFile
 from rankloom.ranks.arrays import Array
 from rankloom.registry import Call
+from rankloom.searcher.page import Rerank
 from rankloom.searcher.store import Where
 
 Image = str | Path | bytes | ImageFile | Array
@@ -31,6 +32,11 @@ class SearchOptions(TypedDict, total=False):
     rankers: Sequence[str] | None
     weights: Mapping[str, float] | Sequence[float] | None
     where: Where | None
+    group_by: str | None
+    facets: Sequence[str]
+    fields: Sequence[str] | None
+    rerank: Rerank | None
+    rerank_depth: int
 
 
 class TextOptions(SearchOptions, total=False):

@@ -36,15 +36,19 @@ class Probes:
         contents = [_short(items[number]) for number in _different(vectors)]
         return cls(contents, ranker.query_vectors(contents))
 
-    def check(self, ranker: EncoderRanker) -> None:
-        """Raise InputError if an encoder returns other vectors than when the searcher was built."""
+    def cosine(self, ranker: EncoderRanker) -> float:
+        """Return the smallest cosine of the stored vectors with those that an encoder returns now."""
         vectors = ranker.query_vectors(self.contents)
         if vectors.shape != self.vectors.shape:
             raise InputError(
                 f"The encoder of {ranker.name} returns {vectors.shape[1]} numbers, but the stored vectors have "
                 f"{self.vectors.shape[1]}; give the encoder that they were made with, or build again."
             )
-        cosine = _cosines(vectors, self.vectors).min(initial=1.0)
+        return float(_cosines(vectors, self.vectors).min(initial=1.0))
+
+    def check(self, ranker: EncoderRanker) -> None:
+        """Raise InputError if an encoder returns other vectors than when the searcher was built."""
+        cosine = self.cosine(ranker)
         if cosine < MIN_COSINE:
             raise InputError(
                 f"The encoder of {ranker.name} returns different vectors for stored {ranker.part} (cosine "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack, overload
 
 from rankloom.aggregate import Method
@@ -15,8 +15,9 @@ from rankloom.searcher import options as of
 from rankloom.searcher.answer import Answer
 from rankloom.searcher.answering import answer, encoded, query_lists
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.page import LIST_DEPTH, RERANK_DEPTH, Page, Rerank
 from rankloom.searcher.queries import QueryBatch, batch_of_queries, external_queries
-from rankloom.searcher.request import AUTO, LIST_DEPTH, Weights, accepting, make_request, method_names
+from rankloom.searcher.request import AUTO, Weights, accepting, make_request, method_names
 from rankloom.searcher.state import State, embedded
 from rankloom.searcher.store import Document, Where, read_document
 
@@ -55,6 +56,11 @@ class ReadOnlySearcher:
         rankers: Sequence[str] | None = None,
         weights: Weights | None = None,
         where: Where | None = None,
+        group_by: str | None = None,
+        facets: Sequence[str] = (),
+        fields: Sequence[str] | None = None,
+        rerank: Rerank | None = None,
+        rerank_depth: int = RERANK_DEPTH,
     ) -> Answer | list[Answer]:
         """Return the best documents for a query; a list of queries gives a list of answers.
 
@@ -86,30 +92,54 @@ class ReadOnlySearcher:
             ``{"lang": "en", "year": {"gte": 1990, "lt": 2000}}``, in the language of `rankloom.searcher.where`, or a
             function of a document that returns True or False. The answer has the best k of the documents that satisfy
             it, and its lists and explanations name no others.
+        group_by : str, optional
+            A field such as the parent of passages: each hit is the best of its group, and has the others in `group`.
+            A document without the field is a group of its own.
+        facets : sequence of str
+            Fields whose values are counted in all documents that `where` allows and some ranker lists.
+        fields : sequence of str, optional
+            Those of documents that hits have; all by default.
+        rerank : callable, optional
+            A second stage: ``rerank(query, documents)`` returns a score for each of the first `rerank_depth` documents,
+            by which they are sorted; the others follow. It needs texts as queries.
+        rerank_depth : int
         """
         state = self._state
-        k, offset = whole_number("k", k), whole_number("offset", offset, 0)
         queries = batch_of_queries(state.ids, query, image, item, vectors, ids)
         if not len(queries):
             return []
-        request = make_request(
-            state,
-            queries,
-            k,
-            offset,
-            method=method,
-            rankers=rankers,
-            weights=weights,
-            where=where,
-        )
+        if rerank is not None and "texts" not in queries.parts:
+            raise InputError("rerank scores documents for a text; search with a text, or leave rerank out.")
+        page = Page(k, offset, group_by, facets, fields, rerank, rerank_depth)
+        request = make_request(state, queries, page, method=method, rankers=rankers, weights=weights, where=where)
         found = answer(state, queries, request)
         known = state.calibration if "texts" in queries.parts else None
         sure = None if known is None else known.confidences(found.lists)
+        confidences = [None] * len(queries) if sure is None else sure.tolist()
         answers = [
-            Answer(label, str(request.call), found, row, state, offset, None if sure is None else float(sure[row]))
-            for row, label in enumerate(queries.labels)
+            Answer(state, queries, row, found, request.page, method=str(request.call), confidence=confidence)
+            for row, confidence in enumerate(confidences)
         ]
         return answers[0] if queries.single else answers
+
+    @overload
+    async def asearch(self, query: str, k: int = ..., **options: Unpack[of.TextOptions]) -> Answer: ...
+
+    @overload
+    async def asearch(self, query: of.Several, k: int = ..., **options: Unpack[of.TextOptions]) -> list[Answer]: ...
+
+    @overload
+    async def asearch(self, query: None = ..., k: int = ..., **options: Unpack[of.QueryOptions]) -> Answer: ...
+
+    @overload
+    async def asearch(self, query: None = ..., k: int = ..., **options: Unpack[of.QueriesOptions]) -> list[Answer]: ...
+
+    async def asearch(self, query: Any = None, k: int = 10, **options: Any) -> Answer | list[Answer]:
+        """Search in a thread, as `search` does."""
+        from asyncio import to_thread
+
+        search: Callable[..., Answer | list[Answer]] = self.search
+        return await to_thread(search, query, k, **options)
 
     def methods(self, *, external: bool = True) -> list[str]:
         """Return the names of the methods that answer external queries, or items."""
@@ -164,7 +194,7 @@ class ReadOnlySearcher:
         request = make_request(
             state,
             batch,
-            whole_number("k", k),
+            Page(k),
             method=method,
             rankers=rankers,
             weights=weights,
@@ -258,7 +288,7 @@ def systems(state: State, queries: QueryBatch, methods: Sequence[str], k: int) -
     batch = encoded(state, queries, names)
     found = query_lists(state, batch, names, k)
     for method in methods:
-        request = make_request(state, batch, k, method=method)
+        request = make_request(state, batch, Page(k), method=method)
         label = str(request.call)
         if label in names:
             raise InputError(f"The ranker {label!r} has the name of a method; give it another name.")

@@ -11,12 +11,11 @@ from rankloom.aggregate import METHODS, CollectionMethod, Method
 from rankloom.errors import InputError, UnknownNameError, check_choice, is_iterable, text_list
 from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Call
+from rankloom.searcher.page import LIST_DEPTH, Page
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter, Where
-from rankloom.weft.votes import VOTE_DEPTH
 
-LIST_DEPTH = 100  # items of each ranker's list that a method gets, at least
 AUTO = "auto"
 VOTERS = ("weft", "vote")  # methods whose weights are not those of lists
 INDEXED = (*VOTERS, "fg")  # methods that search an index of the searcher; the others fuse lists
@@ -28,9 +27,10 @@ Weights = Mapping[str, float] | Sequence[float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A request to a state: how many answers, by which method, from which rankers and items."""
+    """A request to a state: which page, by which method, from which rankers and items."""
 
-    n: int  #: number of answers, counting those that an offset skips
+    page: Page
+    n: int  #: number of fused items that it needs
     depth: int  #: how much of each ranker's list is fused: it does not depend on the offset, so pages fit together
     call: Call  #: the method as requested: its options take precedence over those of the searcher
     method: Method | None  #: what fuses the lists; None for a method that searches an index of the searcher
@@ -42,8 +42,7 @@ class Request:
 def make_request(
     state: State,
     queries: QueryBatch,
-    k: int,
-    offset: int = 0,
+    page: Page,
     *,
     method: str | Call | Method = AUTO,
     rankers: Sequence[str] | None = None,
@@ -51,6 +50,7 @@ def make_request(
     where: Where | None = None,
 ) -> Request:
     """Return a checked request."""
+    page = page.checked(state.store)
     chosen = None if rankers is None else text_list("rankers", rankers)
     names = accepting(state, queries, chosen)
     call = _resolved(state, queries, names, method)
@@ -61,8 +61,9 @@ def make_request(
         call = Call.of(call.name, {**dict(call.options), "weights": checked})
     allowed = None if where is None else Filter.of(where, state.store, state.ids)
     made = _made(call if checked is not None or not isinstance(method, Method) else method, call)
-    depth = max(VOTE_DEPTH if call.name == "vote" else LIST_DEPTH, k)
-    return Request(min(k + offset, len(state)), depth, call, made, names, checked, allowed)
+    depth = max(LIST_DEPTH, page.k)
+    n = min(page.n_fused(max(len(names), 1), depth), len(state))
+    return Request(page, n, depth, call, made, names, checked, allowed)
 
 
 def _made(method: Call | Method, call: Call) -> Method | None:

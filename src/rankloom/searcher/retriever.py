@@ -14,6 +14,7 @@ from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
 from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_exhaustive, is_symmetric, is_updatable
+from rankloom.rankers.vectors.encoder import EncoderRanker
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
 from rankloom.searcher.item_lists import empty_lists, fill, merged
@@ -106,6 +107,12 @@ class Model:
     def ranks_items(self) -> bool:
         """Whether it can filter the lists of items."""
         return is_updatable(self.fitted)
+
+    def probe_cosine(self) -> float | None:
+        """Return how near the vectors of an encoder are to those of the build; None for other rankers."""
+        if self.probes is None or not isinstance(self.ranker, EncoderRanker) or self.ranker.encode is None:
+            return None
+        return self.probes.cosine(self.ranker)
 
     @property
     def updatable(self) -> Updatable:

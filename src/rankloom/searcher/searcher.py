@@ -23,12 +23,13 @@ from rankloom.searcher.batch import TEXT_FIELDS, batch_of
 from rankloom.searcher.builder import RankerLike, first_state, made_rankers
 from rankloom.searcher.calibration import MIN_QUERIES, calibrated
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.drift import drift
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.self_test import retested, tested
 from rankloom.searcher.state import ITEM_DEPTH, Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
 from rankloom.searcher.trial import Trial, try_out
-from rankloom.searcher.updates import added, compacted, removed
+from rankloom.searcher.updates import added, compacted, fresh, removed
 from rankloom.threads import Progress, running
 from rankloom.weft.index import CUTOFF
 
@@ -121,7 +122,7 @@ class Searcher(ReadOnlySearcher):
         stored = Documents.of(batch.stored(parts), {*batch.text_fields, *kept})
         with running(progress=progress):
             ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
-            settings = Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name)
+            settings = fresh(Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name))
             readable = np.flatnonzero([id not in ranking.skipped for id in batch.ids])
             store = stored.subset(readable) if ranking.skipped else stored
             state = tested(first_state(store, ranking, settings), self_test)
@@ -216,12 +217,18 @@ class Searcher(ReadOnlySearcher):
             self._replace(calibrated(self._state, given))
 
     def info(self) -> dict[str, Any]:
-        """Return what the searcher holds, how it was built, and the outcome of its self-test."""
+        """Return what the searcher holds, how it was built, the outcome of its self-test, and how far it has drifted.
+
+        `statistics` says when document frequencies and vocabularies were made, how many documents are newer, and the
+        share of lists that have changed since the last merge; `encoders` the smallest cosine of the stored vectors of a
+        few texts or images with those that an encoder given as a function returns now.
+        """
         state, guard = self._state, self._state.settings.guard
         rankers = {name: getattr(known, "spelling", None) or "a function" for name, known in state.retrievers.items()}
         tested = guard and {"quality": dict(guard.quality), "weights": guard.weights(state.trusted)}
         built = {name: getattr(state.settings, name) for name in ("name", "cutoff", "depth")}
-        return {**built, "documents": len(self), "rankers": rankers, "fields": self.field_types, "self_test": tested}
+        held = {"documents": len(self), "rankers": rankers, "fields": self.field_types}
+        return {**built, **held, "self_test": tested, **drift(state)}
 
     def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:
         """Write everything to a folder, completely or not at all.

@@ -48,6 +48,8 @@ class Settings:
     name: str = "documents"  #: of the collection
     guard: Guard | None = None  #: the outcome of the self-test, if there was one
     calibration: Calibration | None = None  #: of answers' confidence, if queries were given
+    newer: int = 0  #: how many documents, the last ones, the statistics of words do not know
+    fitted: str = ""  #: when these were made, in ISO 8601
 
 
 @dataclass(frozen=True, eq=False)

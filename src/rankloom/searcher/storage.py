@@ -26,6 +26,7 @@ from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.confidence import Calibration
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.field_types import instant
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.guard import Guard
 from rankloom.searcher.item_lists import ItemLists
@@ -173,8 +174,11 @@ def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
     whole_number("cutoff", settings.cutoff)
     whole_number("depth", settings.depth)
     whole_number("next_number", settings.next_number, 0)
-    if not all(isinstance(text, str) for text in (*settings.fields, settings.name)):
+    whole_number("newer", settings.newer, 0)
+    if not all(isinstance(text, str) for text in (*settings.fields, settings.name, settings.fitted)):
         raise InputError(f"fields must be text, and so must be the name; got {brief(given)}.")
+    if settings.fitted and instant(settings.fitted) is None:
+        raise InputError(f"fitted must be a time; got {brief(settings.fitted)}.")
     return settings
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 from rankloom.ranks import Ids
 from rankloom.searcher.field_types import Types
-from rankloom.searcher.where import Condition, Function, checked, parse
+from rankloom.searcher.where import Condition, Function, Value, checked, parse
 
 #: The fields of an item by name; "id" is a string.
 Document = dict[str, Any]
@@ -31,6 +31,9 @@ class Store(Protocol):
 
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return documents by id, in this order; None for one that no longer exists."""
+
+    def values(self, ids: Sequence[str], field: str) -> list[tuple[Value, ...]]:
+        """Return the values of a field in some documents: one, or those of a list; none if it is missing."""
 
     def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which of some documents satisfy a checked condition."""

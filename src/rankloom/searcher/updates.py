@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.slots import Slots
-from rankloom.searcher.state import State, embedded
+from rankloom.searcher.state import Settings, State, embedded
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import added_rows
 
@@ -58,7 +59,8 @@ def added(state: State, batch: Batch) -> State:
             raise InputError(f"Nothing was added. {error}") from None
         models[name] = replace(model, tail=tail)
     n = len(batch.documents)
-    settings = replace(state.settings, next_number=state.settings.next_number + n)
+    old = state.settings
+    settings = replace(old, next_number=old.next_number + n, newer=old.newer + n)
     return _settled(_appended(replace(_open_ended(state), settings=settings), documents, models, n))
 
 
@@ -157,6 +159,8 @@ def removed(state: State, numbers: Numbers) -> State:
     for model in models.values():
         _ = model.updatable  # or an error
     kept = np.delete(np.arange(len(state)), numbers)
+    newer = int((kept >= len(state) - state.settings.newer).sum())
+    state = replace(state, settings=replace(state.settings, newer=newer))
     new = with_slots(_open_ended(state), documents.subset(kept), models, state.slots.without(numbers))
     return _settled(_refilled(new))
 
@@ -228,7 +232,12 @@ def compacted(state: State) -> State:
     for name, model in models.items():
         if model.part == "texts" and not isinstance(model.fitted, FittedVectors):
             models[name] = replace(model, fitted=model.ranker.fit(texts), stored={})
-    return State.of_documents(plain, models, rebuilt_lists(models, state.settings.depth), state.settings)
+    return State.of_documents(plain, models, rebuilt_lists(models, state.settings.depth), fresh(state.settings))
+
+
+def fresh(settings: Settings) -> Settings:
+    """Return settings of a state whose statistics are made now."""
+    return replace(settings, newer=0, fitted=datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:

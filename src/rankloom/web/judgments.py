@@ -11,7 +11,7 @@ from rankloom.datasets import Collection
 from rankloom.evaluation.measures import Measure
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ids
-from rankloom.searcher.answer import Entry
+from rankloom.searcher.page import Entry
 from rankloom.web.queries import Query
 
 MEASURES = tuple(map(Measure.parse, ("ndcg@10", "p@10")))
@@ -43,7 +43,7 @@ class Judgments:
             grades = np.where(self._classes == own, 1.0, 0.0)
             grades[query.number] = 0.0
             return grades if own >= 0 and grades.any() else None
-        judged = self._qrels.get(self._by_text.get(query.words, "")) if query.kind == "text" else None
+        judged = self._qrels.get(self._by_text.get(query.arguments["query"], "")) if query.kind == "text" else None
         if judged is None:
             return None
         grades = np.zeros(len(self._ids))

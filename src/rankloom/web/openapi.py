@@ -110,7 +110,11 @@ def body_schema(limits: Limits) -> Schema:
         "weights": {"type": "object", "minProperties": 1, "additionalProperties": number}
         | {"description": "How much each ranker counts, by name, where the method can honor it."},
         "where": NESTED | {"description": "Only documents that satisfy conditions on their fields."},
+        "group_by": name | {"description": "Return the best hit of each value of this field, the others inside."},
+        "facets": _list(name, 20) | {"description": "Count the values of these fields in all documents listed."},
         "fields": _list(name, 100) | {"description": "Fields of the documents to return; none by default."},
+        "highlight": {"type": "boolean", "default": False}
+        | {"description": "Whether to return the passage of each text around the query's words, which are marked."},
         "explain": {"type": "boolean", "default": False}
         | {"description": "Whether to return the position by each ranker and the parts of the score of each hit."},
     }
@@ -125,6 +129,7 @@ def _object(*required: str, **properties: Schema) -> Schema:
     return {"type": "object", "required": [*required], "properties": properties, "additionalProperties": False}
 
 
+HITS: Schema = {"type": "array", "items": {"$ref": "#/components/schemas/Hit"}}
 HIT = _object(
     "id",
     "score",
@@ -135,16 +140,21 @@ HIT = _object(
     document={"type": "object"},
     ranks={"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
     parts={"type": "array", "items": {"type": "object"}},
+    highlight={"type": "object"},
+    group=HITS,
 )
 OK, METHOD = {"const": True}, {"type": "string"}
-ANSWER = _object("method", "hits", ok=OK, method=METHOD, hits={"type": "array", "items": HIT})
+COUNTS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "object"}}}
+ANSWER = _object(
+    "method", "hits", ok=OK, method=METHOD, hits=HITS, facets=COUNTS, facets_of={"type": "integer", "minimum": 0}
+)
 ANSWERS = _object("ok", "answers", ok=OK, answers={"type": "array", "items": ANSWER})
 
 
 def complete_schema(generated: Schema, site: Site) -> Schema:
     """Return the OpenAPI schema with what FastAPI cannot know: errors, POST /search, names of methods and rankers."""
     schema = deepcopy(generated)
-    own = {"Error": ERROR, "Where": WHERE, "Answer": ANSWER, "Answers": ANSWERS}
+    own = {"Error": ERROR, "Where": WHERE, "Hit": HIT, "Answer": ANSWER, "Answers": ANSWERS}
     schema.setdefault("components", {})["schemas"] = own
     page = schema["paths"]["/search.json"]["get"]
     schema["paths"]["/search"] = {"get": _as_page_operation(page), "post": _search_operation(site)}

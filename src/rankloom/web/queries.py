@@ -24,7 +24,6 @@ class Query:
     arguments: Values  #: of `Searcher.search`
     shown: Values  #: what a page shows: at least title and image
     parameters: Mapping[str, str] = field(default_factory=dict)  #: of its URL
-    words: str = ""  #: to mark in the results
     number: int | None = None  #: of the item
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
@@ -27,11 +27,14 @@ from rankloom.web.views import Views
 MAX_PARTS = 20  # of the explanation of a hit
 MAX_EXPLAINED = 100  # hits of a request
 MAX_BATCH_RESULTS = 10_000  # hits of a request, counting those that an offset skips
+MAX_GROUPED = 1000  # hits of a query in groups
 MAX_OPTION = 1000  # whole numbers in the options of a method: they may be rounds or sizes
 MAX_CUTOFF = 100  # of a method: indexes grow with it
 SMALL_BODY = 16_384  # bytes; larger ones are parsed on a thread
 #: How a query can be given; vectors may also come with a text or texts.
 QUERIES = ("query", "queries", "item", "items")
+#: What `Searcher.search` takes as it is given.
+OPTIONS = ("rankers", "weights", "where", "group_by", "facets", "fields")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +44,7 @@ class Search:
     arguments: Values  #: of `Searcher.search`
     fields: Sequence[str] = ()  #: of the documents to return
     explain: bool = False
+    highlight: bool = False
 
     def key(self, views: Views) -> Hashable:
         """Return what decides which index the search needs."""
@@ -95,10 +99,9 @@ def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
     check(body, schema, "body")
     arguments: Values = {**_query(body, vectors), "k": body.get("k", DEFAULT_K), "offset": body.get("offset", 0)}
     arguments["method"] = _method(body.get("method", AUTO))
-    arguments |= {name: body[name] for name in ("rankers", "weights", "where") if name in body}
-    fields, explain = body.get("fields", ()), body.get("explain", False)
-    _check_size(arguments, explain, limits)
-    return Search(arguments, fields, explain)
+    arguments |= {name: body[name] for name in OPTIONS if name in body}
+    _check_size(arguments, body.get("explain", False), limits)
+    return Search(arguments, body.get("fields", ()), body.get("explain", False), body.get("highlight", False))
 
 
 def _json(content: bytes) -> Values:
@@ -168,6 +171,8 @@ def _check_size(arguments: Values, explain: bool, limits: Limits) -> None:
     k, deepest = arguments["k"], arguments["k"] + arguments["offset"]
     if deepest > limits.results:
         raise RefusedError(422, f"k + offset: must be at most {limits.results}; got {deepest}.")
+    if "group_by" in arguments:
+        deepest = MAX_GROUPED  # all that is found is returned, in groups
     n = _n_queries(arguments)
     if n > limits.batch:
         raise RefusedError(422, f"vectors: must be of at most {limits.batch} queries; got {n}.")
@@ -197,15 +202,28 @@ def respond(views: Views, search: Search) -> Values:
 
 
 def _answer(views: Views, search: Search, answer: Answer) -> Values:
-    return {"method": answer.method, "hits": [_hit(views, search, answer, hit) for hit in answer]}
+    values: Values = {"method": answer.method, "hits": [_hit(views, search, answer, hit) for hit in answer]}
+    if answer.facets:
+        shown = {
+            field: [{"value": value, "count": count} for value, count in counts.items()]
+            for field, counts in answer.facets.items()
+        }
+        values |= {"facets": shown, "facets_of": answer.facets.of}
+    return values
 
 
 def _hit(views: Views, search: Search, answer: Answer, hit: Hit) -> Values:
     values: Values = {"id": hit.id, "score": hit.score, "position": hit.position}
     if search.fields:
         values["document"] = views.document(hit.number, search.fields)
+    if search.highlight:
+        text, marks = answer.highlight(hit)
+        values["highlight"] = {"text": text, "marks": marks}
     if search.explain:
         values["ranks"] = dict(hit.ranks)
         parts = answer.explain(hit.number).parts[:MAX_PARTS]
         values["parts"] = [{name: getattr(part, name) for name in ("kind", "label", "contribution")} for part in parts]
+    if "group_by" in search.arguments:
+        inside = replace(search, explain=False, arguments={})
+        values["group"] = [_hit(views, inside, answer, other) for other in hit.group]
     return values

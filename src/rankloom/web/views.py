@@ -15,16 +15,15 @@ from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
 from rankloom.registry import Call
 from rankloom.searcher import Answer, Hit, Searcher
-from rankloom.searcher.answer import Entry
 from rankloom.searcher.batch import IMAGE_FIELD, text_of
-from rankloom.searcher.retriever import Model
+from rankloom.searcher.page import Entry
+from rankloom.searcher.snippets import snippet
 from rankloom.searcher.state import MAX_INDEXES, State
 from rankloom.searcher.store import Document, read_document
 from rankloom.web.judgments import MAX_QUERIES, MEASURED_DEPTH, Judgments
 from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice, Query, Values, with_parameters
 from rankloom.web.shares import flow, part_shares
-from rankloom.web.snippets import MAX_ITEM_FREQUENCY, MAX_TEXT_FREQUENCY, rare_stems, snippet
 from rankloom.web.stories import stories
 from rankloom.web.tour import NO_TOUR, Tour
 from rankloom.web.uploads import Gallery
@@ -130,13 +129,13 @@ class Views:
         """Return a query by an item."""
         shown = {"kind": "item", **self.card(number)}
         arguments = {"item": self.ids[number]}
-        return Query("item", f"/item/{number}", arguments, shown, words=self._text(number), number=number)
+        return Query("item", f"/item/{number}", arguments, shown, number=number)
 
     @staticmethod
     def text_query(text: str) -> Query:
         """Return a query by a text."""
         shown = {"kind": "text", "text": text, "title": text, "image": None}
-        return Query("text", "/search", {"query": text}, shown, {"q": text}, words=text)
+        return Query("text", "/search", {"query": text}, shown, {"q": text})
 
     def image_query(self, digest: str, image: Pixels) -> Query:
         """Return a query by an uploaded image."""
@@ -165,17 +164,6 @@ class Views:
         document = self._document(number)
         chosen = document if fields is None else {name: document[name] for name in fields if name in document}
         return {**chosen, IMAGE_FIELD: self.image_url(number)} if IMAGE_FIELD in chosen else dict(chosen)
-
-    def terms(self, query: Query, choice: Choice) -> frozenset[str]:
-        """Return the stems of a query that decide its results: none if no chosen ranker looks at words.
-
-        The text of an item is long, so only terms that few other items have are marked.
-        """
-        retrievers = [self.state.retrievers[name] for name in choice.rankers]
-        of_texts = [retriever for retriever in retrievers if retriever.part == "texts"]
-        fitted = [retriever.fitted if isinstance(retriever, Model) else None for retriever in of_texts]
-        share = MAX_ITEM_FREQUENCY if query.kind == "item" else MAX_TEXT_FREQUENCY
-        return rare_stems(query.words, fitted, share)
 
     def card(self, number: int, terms: frozenset[str] = frozenset()) -> Values:
         """Return an item as a tile shows it; `terms` are the stems to mark in its text."""
@@ -282,7 +270,6 @@ class Views:
     def _results(
         self, query: Query, choice: Choice, answer: Answer, lists: Mapping[str, list[Entry]], rows: Sequence[Values]
     ) -> list[Values]:
-        terms = self.terms(query, choice)
         hits = {hit.number: hit for hit in answer}
         places = {
             name: {number: place for place, (number, _) in enumerate(entries, 1)} for name, entries in lists.items()
@@ -293,7 +280,7 @@ class Views:
         return [
             {
                 **row,
-                **self.card(row["number"], terms),
+                **self.card(row["number"], answer.terms),
                 "positions": {name: places.get(name, {}).get(row["number"]) for name in choice.rankers},
                 "through": self._through(answer, hits[row["number"]]),
                 "url": f"/item/{row['number']}{suffix}",

@@ -11,7 +11,7 @@ from rankloom.fusion_graph.graph import FusionGraph, explain
 from rankloom.index import Explanation
 from rankloom.index.normalize import reposition_item
 from rankloom.ranks import Ranks
-from rankloom.searcher.answer import Entry
+from rankloom.searcher.page import Entry
 from rankloom.web.flow_view import MAX_NEIGHBORS
 from rankloom.web.graph_view import Drawing, draw_pair
 from rankloom.web.queries import Choice, Query, Values
@@ -56,7 +56,7 @@ class Why:
             **views.about(),
             "query": dict(query.shown),
             "item": {
-                **views.card(self._number, views.terms(query, choice)),
+                **views.card(self._number, self._answer.terms),
                 "url": views.url_of(views.item_query(self._number), choice),
             },
             "choice": choice.values(),

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom.web.snippets import LENGTH, snippet, stems
+from rankloom.searcher.snippets import LENGTH, snippet, stems
 
 
 def test_match_deep_in_a_text_is_shown():
