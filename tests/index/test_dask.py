@@ -73,6 +73,21 @@ def test_a_folder_that_has_changed_is_not_served(tmp_path, monkeypatch):
         assert len(served) == 20
 
 
+def test_an_index_that_was_saved_with_other_shards_is_not_served(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.index.base.connected", lambda scheduler: nullcontext(Here()))
+    ranks = random_collection(3, 45)
+    whole = FusionIndex.build(ranks)
+    whole.save(tmp_path / "x.loom", shards=3)
+    index = FusionIndex.open(tmp_path / "x.loom")
+    index.save(tmp_path / "same.loom")
+    with index.served("here") as served:
+        assert_same_answers(whole, served, ranks)
+    index.save(tmp_path / "other.loom", shards=5)
+    message = r"other\.loom was saved with other shards; open it, and serve that\."
+    with pytest.raises(InputError, match=message), index.served("here"):
+        pass
+
+
 def test_an_index_that_is_not_sharded_cannot_be_served(tmp_path):
     index = FusionIndex.build(random_collection(1))
     with pytest.raises(InputError, match="split into shards"), index.served("local"):

@@ -361,6 +361,8 @@ class CollectionIndex(Generic[R]):
         """
         if self.n_shards is None or self._folder is None:
             raise InputError("Only an index that was opened from a folder and is split into shards can be served.")
+        if not all(map(self._folder.file_of, self._table.arrays.values())):
+            raise InputError(f"{self._folder.path} was saved with other shards; open it, and serve that.")
         with connected(scheduler) as client:
             served = self._with_arrays(self._table.arrays)
             open_table = partial(_opened, type(self), self._folder.path, self._folder.head.checksum)
