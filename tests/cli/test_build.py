@@ -188,7 +188,44 @@ def test_add_names_words_that_are_not_found_yet(tmp_path, monkeypatch):
     assert " new " in run("search", "docs.loom", "zebra").stdout
 
 
+def test_a_note_is_added_with_the_id_that_a_build_gives_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notes = tmp_path / "notes"
+    (notes / "old").mkdir(parents=True)
+    (notes / "pasta.txt").write_text("Boil.")
+    assert run("build", "notes", "--ranker", "bm25").exit_code == 0
+    for name in ("slugs.md", "old/snails.md"):
+        (notes / name).write_text("They boil, too.")
+        assert run("add", "notes.loom", f"notes/{name}").stderr.startswith("Added 1 document")
+    (tmp_path / "pasta.txt").write_text("Another one.")
+    assert "'pasta.txt' already exists" in sentence(run("add", "notes.loom", "pasta.txt"))
+    (tmp_path / "x.pdf").touch()
+    assert "x.pdf is neither a folder nor a table" in sentence(run("add", "notes.loom", "x.pdf"))
+    assert run("build", "notes", "--ranker", "bm25", "-o", "again.loom").exit_code == 0
+    assert {*rl.Searcher.open("notes.loom").ids} == {*rl.Searcher.open("again.loom").ids}
+
+
+def test_columns_are_named_in_any_case_and_the_id_by_an_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("SKU,Text,Year\n07,red wool,1999\n08,green silk,2000\n")
+    (tmp_path / "b.csv").write_text("SKU,Text,Year\n09,blue wool,2001\n")
+    (tmp_path / "c.csv").write_text("ID,Text,id\n1,blue wool,2\n")
+    assert run("build", "a.csv", "--id", "sku", "--ranker", "bm25").exit_code == 0
+    assert run("add", "a.loom", "b.csv").exit_code == 0
+    searcher = rl.Searcher.open("a.loom")
+    assert list(searcher.ids) == ["07", "08", "09"]
+    assert searcher.search("wool")[0].document == {"id": "09", "Text": "blue wool", "Year": 2001}
+    assert searcher.info()["text"] == ["title", "Text"]
+    assert "text       Text\n" in run("info", "a.loom").stdout
+    message = "c.csv:2 has both 'ID' and 'id'; rename one, or leave out the id field."
+    assert sentence(run("build", "c.csv", "--id", "ID")) == message
+    assert run("build", "c.csv", "--ranker", "bm25").exit_code == 0
+    (tmp_path / "q.csv").write_text("Id,TEXT\nq1,wool\n")
+    assert run("search", "a.loom", "--queries", "q.csv").stdout.startswith("q1 (vote)")
+
+
 def test_a_missing_folder_is_called_missing(folder, tmp_path):
+    assert sentence(run("search", tmp_path / "nope.loom", "x", "--where", "a=b")).startswith("There is no searcher or")
     rank = ("rank", "nots", "--ranker", "bow", "-o", tmp_path / "x")
     for arguments in (("build", "nots"), rank):
         assert sentence(run(*arguments)).startswith("There is no folder or collection nots; give a folder")

@@ -18,7 +18,10 @@ Folder = Annotated[Path, cli.Argument(metavar="SEARCHER", help="A folder made by
 def add(
     path: Folder,
     documents: Annotated[
-        str, cli.Argument(metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' accepts.")
+        str,
+        cli.Argument(
+            metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' accepts, or a single text or image."
+        ),
     ],
     encoding: cli.Encoding = None,
     timeout: cli.Timeout = TIMEOUT,
@@ -29,9 +32,11 @@ def add(
     Statistics, such as document frequencies, stay those of the build until 'rankloom compact'; words that no document
     had are not found until then. A killed command leaves the old or the new searcher.
 
-    Example:
+    Examples:
 
     rankloom add shop.loom new.jsonl
+
+    rankloom add notes.loom notes/new.md
     """
     from rankloom.searcher.searcher import updating
 

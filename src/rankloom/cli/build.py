@@ -36,6 +36,9 @@ def build(
             "text."
         ),
     ] = None,
+    id_field: Annotated[
+        str, cli.Option("--id", help="The field of the documents that has their id; without it, they are numbered.")
+    ] = "id",
     filter_as_text: Annotated[
         list[str] | None,
         cli.Option(
@@ -59,7 +62,7 @@ def build(
 ) -> None:
     """Build a searcher: documents, rankers fitted to them, and an index, in one folder.
 
-    The documents may have any fields; "id" is the id, and by default they are numbered.
+    The documents may have any fields.
 
     Examples:
 
@@ -85,6 +88,7 @@ def build(
             **settings,
             self_test=self_test,
             text=text or TEXT_FIELDS,
+            id=id_field,
             filter_as_text=filter_as_text or (),
             cache=caching.open(),
             strict=source.strict,

@@ -35,6 +35,7 @@ def info(
         {
             "documents": f"{known['documents']}, of {known['name']}",
             "fields": ", ".join(f"{name} ({type})" for name, type in known["fields"].items()),
+            "text": ", ".join(name for name in known["text"] if name in known["fields"]) or "none",
             "rankers": named,
             "lists": f"{known['depth']} items deep; weft uses {known['cutoff']}",
             "drift": drifted(known["statistics"]),

@@ -15,6 +15,7 @@ from rankloom.cli.outputs import check_file
 from rankloom.errors import InputError, brief
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.index import FusionIndex
+from rankloom.io.folder import read_meta
 from rankloom.io.text_file import parse_json
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import parse_value, split
@@ -163,6 +164,7 @@ def search(
             for name, answer in answers.items():
                 _print_json(name, answer, field or []) if as_json else _print(name, answer)
         return
+    read_meta(path)  # or an error
     cli.refuse_options(context, f"{path} is not a searcher made by 'rankloom build'", *FOR_SEARCHERS)
     items = wanted.item or []
     if explain is not None and (len(set(items)) != 1 or query or output is not None):

@@ -54,6 +54,16 @@ def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8")
     return _collection(top, what, names, encoding)
 
 
+def single_file(path: FilePath, name: str, encoding: str = "utf-8") -> Collection | None:
+    """Return one text or image as it is in the folder called `name`, or else in its own; None for other files."""
+    file = expanded_path(path).absolute()
+    kind = next((kind for kind, suffixes in ENDINGS.items() if file.suffix.lower() in suffixes), None)
+    if kind is None or not file.is_file():
+        return None
+    top = next((parent for parent in file.parents if parent.name == name), file.parent)
+    return _collection(top, kind, [file.relative_to(top).as_posix()], encoding)
+
+
 def _collection(top: Path, kind: Kind, names: Sequence[str], encoding: str) -> Collection:
     paths = [top / name for name in names]
     part: Part = [*map(ImageFile, paths)] if kind == "images" else [read_text(path, encoding) for path in paths]

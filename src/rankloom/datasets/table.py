@@ -42,7 +42,7 @@ def table(
     ----------
     path : file
     text : str
-        Column of the texts.
+        Column of the texts, as the others in any case.
     label : str, optional
         Column of the classes; by default ``label`` if the table has it. Without classes there is no evaluation.
     id : str, optional
@@ -56,6 +56,7 @@ def table(
         raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")
     columns: dict[str, None] = dict.fromkeys(column for _, row in rows for column in row)
     label, id = (_optional(path, columns, name, given) for name, given in (("label", label), ("id", id)))
+    text = column_named(text, columns)
     texts = [cell(path, line, row, text) for line, row in rows]
     labels = None if label is None else tuple(_class(path, line, row, label) for line, row in rows)
     ids = [str(n) if id is None else cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
@@ -68,8 +69,9 @@ def read_texts(path: str, encoding: str = "utf-8") -> dict[str, str]:
     rows = read_table(path, encoding)
     if not rows:
         raise InputError(f"{path} has no rows; expected the columns id and text.")
-    ids = _ids(path, [cell(path, line, row, "id") for line, row in rows])
-    return dict(zip(ids, (cell(path, line, row, "text") for line, row in rows), strict=True))
+    id, text = (column_named(name, rows[0][1]) for name in ("id", "text"))
+    ids = _ids(path, [cell(path, line, row, id) for line, row in rows])
+    return dict(zip(ids, (cell(path, line, row, text) for line, row in rows), strict=True))
 
 
 def _delimited(path: str, delimiters: str, encoding: str) -> Rows:
@@ -130,9 +132,16 @@ def read_table(path: str, encoding: str = "utf-8") -> list[tuple[int, Mapping[st
     return list(READERS[Path(path.removesuffix(".gz")).suffix.lower()](path, encoding))
 
 
+def column_named(name: str, columns: Mapping[str, object]) -> str:
+    """Return the column of a name, in any case if none has exactly this one; the name if there is none."""
+    near = (column for column in columns if str(column).strip().lower() == name.lower())
+    return name if name in columns else next(near, name)
+
+
 def _optional(path: str, columns: Mapping[str, None], name: str, given: str | None) -> str | None:
     if given is None:
-        return name if name in columns else None
+        found = column_named(name, columns)
+        return found if found in columns else None
     if given not in columns:
         raise UnknownNameError(f"column of {path}", given, columns)
     return given

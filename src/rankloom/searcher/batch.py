@@ -16,8 +16,9 @@ from uuid import UUID
 import numpy as np
 
 from rankloom.datasets import Collection, open_collection
+from rankloom.datasets.folder import single_file
 from rankloom.datasets.images import ImageFile
-from rankloom.datasets.table import is_json, is_table, read_table
+from rankloom.datasets.table import column_named, is_json, is_table, read_table
 from rankloom.errors import InputError, brief, hint, is_iterable
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.rankers.text.terms import contents_of
@@ -97,11 +98,14 @@ def batch_of(
     encoding: str | None = None,
     filter_as_text: Iterable[str] = (),
     types: Types | None = None,
+    id_field: str = "id",
+    folder: str | None = None,
 ) -> Batch:
     """Return anything that `Searcher.build` accepts as a batch.
 
     Documents without an id get numbers from `next_number` on, except for ids that are `used`. Fields have the `types`
-    of the documents that they will be added to; in files without types, `filter_as_text` stay text.
+    of the documents that they will be added to; in files without types, `filter_as_text` stay text. A single file may
+    be added to those of a folder of this name.
     """
     options = {} if encoding is None else {"encoding": encoding}
     if isinstance(documents, str | Path) and is_table(str(documents)):
@@ -109,22 +113,33 @@ def batch_of(
         places = [f"{documents}:{line}" for line, _ in table]
         rows = [row for _, row in table]
         if not is_json(str(documents)):
-            rows = list(typed_rows(rows, places, types or {}, {"id", *text_fields, *filter_as_text}))
-        return _of_rows(rows, places, text_fields, next_number or 1, used)  # from 1, as in `table`
+            kept = {column_named(field, rows[0] if rows else {}) for field in (id_field, *text_fields)}
+            rows = list(typed_rows(rows, places, types or {}, {*kept, *filter_as_text}))
+        return _of_rows(rows, places, text_fields, next_number or 1, used, id_field)  # from 1, as in `table`
     if isinstance(documents, str | Path):
-        documents = open_collection(str(documents), **options)
+        single = None if folder is None else single_file(documents, folder, **options)
+        documents = single or open_collection(str(documents), **options)
     elif options:
         raise InputError("encoding is for files; leave it out.")
     if isinstance(documents, Collection):
         return _of_collection(documents)
     rows = _rows(documents)
-    return _of_rows(rows, [f"document {number}" for number in range(len(rows))], text_fields, next_number, used)
+    places = [f"document {number}" for number in range(len(rows))]
+    return _of_rows(rows, places, text_fields, next_number, used, id_field)
 
 
 def _of_rows(
-    rows: list[Row], places: Sequence[str], text_fields: Sequence[str], next_number: int, used: Iterable[str]
+    rows: list[Row],
+    places: Sequence[str],
+    text_fields: Sequence[str],
+    next_number: int,
+    used: Iterable[str],
+    id_field: str,
 ) -> Batch:
     """Return documents from mappings; `places` say in errors where each one is from."""
+    columns = rows[0] if rows else {}
+    text_fields = [column_named(field, columns) for field in text_fields]
+    rows = _with_ids(rows, column_named(id_field, columns), places)
     given = [_id(row.get("id"), place) for place, row in zip(places, rows, strict=True)]
     first: dict[str, str] = {}
     for id, place in zip(given, places, strict=True):
@@ -145,6 +160,16 @@ def _of_rows(
             f"has {', '.join(rows[0])}. Build with the fields that are text, as in text=['name'] or --text name.{near}"
         )
     return batch
+
+
+def _with_ids(rows: list[Row], field: str, places: Sequence[str]) -> list[Row]:
+    """Return documents whose id is in a field of another name."""
+    if field == "id":
+        return rows
+    both = next((place for place, row in zip(places, rows, strict=True) if field in row and "id" in row), None)
+    if both is not None:
+        raise InputError(f"{both} has both {field!r} and 'id'; rename one, or leave out the id field.")
+    return [{("id" if name == field else name): value for name, value in row.items()} for row in rows]
 
 
 def _rows(documents: Any) -> list[Row]:

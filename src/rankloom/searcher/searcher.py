@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankloom.errors import InputError, brief, check_flag, is_iterable, text_list, whole_number
+from rankloom.errors import InputError, brief, check_flag, check_type, is_iterable, text_list, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.io.cache import Cache
 from rankloom.io.folder import Snapshot, read_meta
@@ -69,6 +69,7 @@ class Searcher(ReadOnlySearcher):
         depth: int = ITEM_DEPTH,
         self_test: bool | None = None,
         text: str | Sequence[str] = TEXT_FIELDS,
+        id: str = "id",
         filter_as_text: str | Sequence[str] = (),
         cache: Cache | None = None,
         strict: bool = False,
@@ -80,7 +81,7 @@ class Searcher(ReadOnlySearcher):
         Parameters
         ----------
         documents : list of str or of mappings, data frame, Collection, path or name of a collection
-            Mappings have any fields; "id" is the id (by default documents are numbered), the fields `text` are what
+            Mappings have any fields: `id` is the id (by default documents are numbered), the fields `text` are what
             text rankers see, "image" is an image: a path, an array, or the bytes of a file. A path is a table (.jsonl,
             .csv, .tsv, all also .gz), or anything that `open_collection` accepts.
         rankers : {name: ranker}, or spellings
@@ -97,7 +98,9 @@ class Searcher(ReadOnlySearcher):
             only if there are 1,000 documents and several rankers, all of texts, whose encoders are this package's own.
             `info` has the outcome.
         text : str or sequence of str
-            The fields of mappings that make up their text.
+            The fields of mappings that make up their text, here and in `id` in any case; `info` has those found.
+        id : str
+            The field of mappings that has their id; it is called "id" from then on.
         filter_as_text : str or sequence of str
             Fields that `where` compares as text, whatever they hold; those of `text` always are. Otherwise a field has
             one type in all documents: number, boolean, text, date or a list of one of these. Texts that are all in ISO
@@ -114,7 +117,8 @@ class Searcher(ReadOnlySearcher):
         check_flag(self_test=False if self_test is None else self_test)
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
         text_fields, kept = text_list("text", text), text_list("filter_as_text", filter_as_text)
-        batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=kept)
+        check_type(str, id=id)
+        batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=kept, id_field=id)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         made = made_rankers(rankers, batch)
@@ -122,8 +126,8 @@ class Searcher(ReadOnlySearcher):
         stored = Documents.of(batch.stored(parts), {*batch.text_fields, *kept})
         with running(progress=progress):
             ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
-            settings = fresh(Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name))
-            readable = np.flatnonzero([id not in ranking.skipped for id in batch.ids])
+            settings = fresh(Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name, id))
+            readable = np.flatnonzero([item not in ranking.skipped for item in batch.ids])
             store = stored.subset(readable) if ranking.skipped else stored
             state = tested(first_state(store, ranking, settings), self_test)
             _build_index(state)
@@ -143,7 +147,7 @@ class Searcher(ReadOnlySearcher):
         return cls(State.of_index(index, name))
 
     def add(self, documents: Any, *, encoding: str | None = None) -> None:
-        """Add documents, in any form that `build` accepts.
+        """Add documents, in any form that `build` accepts, or a file of the folder that was built from.
 
         The new documents get lists, and enter the lists of the old ones at their positions: apart from statistics, such
         as document frequencies and the vocabulary, which remain those of `build` until `compact`, these lists are those
@@ -158,6 +162,8 @@ class Searcher(ReadOnlySearcher):
                 used=state.ids,
                 encoding=encoding,
                 types=state.store.types,
+                id_field=settings.id_field,
+                folder=settings.name,
             )
             if batch.documents:
                 self._replace(added(state, batch))
@@ -228,7 +234,7 @@ class Searcher(ReadOnlySearcher):
         tested = guard and {"quality": dict(guard.quality), "weights": guard.weights(state.trusted)}
         built = {name: getattr(state.settings, name) for name in ("name", "cutoff", "depth")}
         held = {"documents": len(self), "rankers": rankers, "fields": self.field_types}
-        return {**built, **held, "self_test": tested, **drift(state)}
+        return {**built, **held, "text": list(state.settings.fields), "self_test": tested, **drift(state)}
 
     def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:
         """Write everything to a folder, completely or not at all.

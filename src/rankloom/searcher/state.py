@@ -46,6 +46,7 @@ class Settings:
     fields: tuple[str, ...] = TEXT_FIELDS  #: of a document, which make up its text
     next_number: int = 0  #: the id of the next document without one
     name: str = "documents"  #: of the collection
+    id_field: str = "id"  #: of documents as they are given
     guard: Guard | None = None  #: the outcome of the self-test, if there was one
     calibration: Calibration | None = None  #: of answers' confidence, if queries were given
     newer: int = 0  #: how many documents, the last ones, the statistics of words do not know

@@ -175,8 +175,9 @@ def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
     whole_number("depth", settings.depth)
     whole_number("next_number", settings.next_number, 0)
     whole_number("newer", settings.newer, 0)
-    if not all(isinstance(text, str) for text in (*settings.fields, settings.name, settings.fitted)):
-        raise InputError(f"fields must be text, and so must be the name; got {brief(given)}.")
+    texts = (*settings.fields, settings.name, settings.id_field, settings.fitted)
+    if not all(isinstance(text, str) for text in texts):
+        raise InputError(f"fields and names must be text; got {brief(given)}.")
     if settings.fitted and instant(settings.fitted) is None:
         raise InputError(f"fitted must be a time; got {brief(settings.fitted)}.")
     return settings
