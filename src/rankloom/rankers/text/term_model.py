@@ -74,7 +74,7 @@ class Scheme(Options, ABC):
         return self.weigh(counts, statistics)
 
     def as_queries(self, own: csr_matrix, texts: csr_matrix, n_texts: int) -> csr_matrix:
-        """Return what is searched for in place of the items."""
+        """Return what is searched for in place of the items, given both weights of these."""
         return own
 
 
@@ -90,7 +90,7 @@ class WeightModel(ABC):
     scheme: Scheme
     statistics: Statistics
     texts: csr_matrix  #: weights of the items, of shape (n_items, n_terms)
-    own: csr_matrix  #: those of the items as queries (often the same matrix)
+    own: csr_matrix  #: what is searched for in place of the items (often the same matrix)
 
     @property
     def n_items(self) -> int:
@@ -115,7 +115,7 @@ class WeightModel(ABC):
         ranked.
         """
         if queries is None:
-            rows, own = self._queries, np.arange(self.n_items)
+            rows, own = self.own, np.arange(self.n_items)
         else:
             rows = self.scheme.weigh_query(self.query_counts(queries), self.statistics)
             own = np.full(rows.shape[0], PAD)
@@ -131,7 +131,7 @@ class WeightModel(ABC):
         of: Self | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number; of all items, or only `among` some."""
-        queries = (of or self)._queries
+        queries = (of or self).own
         if not np.array_equal(rows, np.arange(queries.shape[0])):  # otherwise without a copy
             queries = queries[rows]
         own = rows if of is None else np.full(len(rows), PAD)
@@ -214,10 +214,6 @@ class WeightModel(ABC):
     @cached_property
     def _postings(self) -> tuple[Array, ...]:
         return (*kernel_arrays(self.texts.tocsc()), sums(self.texts))
-
-    @cached_property
-    def _queries(self) -> csr_matrix:
-        return self.scheme.as_queries(self.own, self.texts, self.statistics.n_texts)
 
     def _ranked(
         self, rows: csr_matrix, own: Numbers, depth: int, *, allowed: Bools | None = None, block: int = BLOCK
@@ -311,7 +307,7 @@ def weighed(scheme: Scheme, statistics: Statistics, counts: csr_matrix) -> dict[
     """Return `texts` and `own` of a `WeightModel`, from counts of terms."""
     texts = scheme.weigh(counts, statistics)
     own = scheme.weigh_query(counts, statistics) if scheme.weighs_queries else texts
-    return {"texts": texts, "own": own}
+    return {"texts": texts, "own": scheme.as_queries(own, texts, statistics.n_texts)}
 
 
 def restored_weights(arrays: Mapping[str, Array], n_words: int) -> dict[str, Any]:
