@@ -201,6 +201,7 @@ def test_a_sound_folder_is_answered(made, name):
         use()
 
 
+@pytest.mark.filterwarnings("ignore::rankloom.RankloomWarning")
 @pytest.mark.parametrize("cases", [range(33), pytest.param(range(CASES), marks=pytest.mark.exhaustive)])
 def test_a_crafted_folder_is_refused_or_answered(tmp_path, made, cases):
     for case in cases:
@@ -211,6 +212,7 @@ def test_a_crafted_folder_is_refused_or_answered(tmp_path, made, cases):
             raise AssertionError(f"case {case}: {error!r}") from error
 
 
+@pytest.mark.filterwarnings("ignore::rankloom.RankloomWarning")
 @pytest.mark.parametrize("case", range(30))
 def test_commands_refuse_a_crafted_folder_in_a_sentence_or_answer(made, case):
     name = TURNS[case % len(TURNS)]
