@@ -22,7 +22,7 @@ FILES = (
     "texts/scifact/docs.jsonl.gz",
     "texts/npl/docs.jsonl.gz",
 )
-DEPTH = 200  # of the lists, the default of Searcher.build
+DEPTH = 60  # of the lists, the default of Searcher.build
 
 
 def prices(sizes):

@@ -99,7 +99,7 @@ def main():
     """Build a searcher in each tree, and measure the steps in turn."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("n", type=int)
-    parser.add_argument("--depth", type=int, default=200)
+    parser.add_argument("--depth", type=int, default=60)
     parser.add_argument("--against", help="the src folder of another tree")
     parser.add_argument("--cache", help="a folder that shares the lists of the build")
     parser.add_argument("--build", nargs=2, help=argparse.SUPPRESS)

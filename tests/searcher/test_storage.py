@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -359,6 +360,30 @@ def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path, kills):
     assert len(outcomes) == kills
     assert {n for n, _ in outcomes} <= {30, 50}
     assert {found for _, found in outcomes} == {3}
+
+
+FEW = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]),) * 2)
+sys.argv = ["rankloom", *sys.argv[2:]]
+from rankloom.cli import main
+main()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="needs resource")
+@pytest.mark.parametrize("limit", [5, 20, 60])
+def test_few_descriptors_are_one_sentence(tmp_path, limit):
+    path, more = tmp_path / "x.loom", tmp_path / "more.csv"
+    rl.Searcher.build(documents(300), ["okapi", "jaccard"]).save(path)  # has files that are mapped, which stay open
+    more.write_text("id,text\nnew,heat\n")
+    for command in (["search", str(path), "heat"], ["add", str(path), str(more)]):
+        done = subprocess.run([sys.executable, "-c", FEW, str(limit), *command], capture_output=True, text=True)
+        if done.returncode != 0:
+            assert done.returncode == 1
+            assert re.fullmatch(r"Error: Cannot .*: Too many open files\.\n", done.stderr), done.stderr
+    assert len(rl.Searcher.open(path, verify=True)) in (300, 301)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("documents0_ptr", np.float16), ("documents0_blob", np.int64)])

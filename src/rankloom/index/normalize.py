@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rankloom.index.row_kind import R
     from rankloom.index.row_table import RowTable
 
+MAX_NEIGHBORS = 1 << 20  # entries of the lists of neighbors that are read at once
+
 
 def normalize_collection(
     collection: Sequence[Ranks], cutoff: int, settings: IndexSettings
@@ -147,27 +149,28 @@ def reposition_block(
 
 def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
     """Return the list of one item as `reposition` does, from the lists of its neighbors alone."""
-    return _reposition_item(ranks.items[item], ranks.items.__getitem__, item, cutoff)
-
-
-def reposition_items(rows: Callable[[Array], ScoredLists], items: Array, cutoff: int) -> Int32s:
-    """Return the lists of some items as `reposition` does; `rows` returns lists of items by number."""
-    out = np.full((len(items), cutoff), PAD, np.int32)
-    for row, (item, own) in enumerate(zip(items.tolist(), rows(items).items, strict=True)):
-        found = _reposition_item(own, lambda numbers: rows(numbers).items, item, cutoff)
-        out[row, : len(found)] = found
-    return out
-
-
-def _reposition_item(own: Int32s, rows: Callable[[Array], Int32s], item: int, cutoff: int) -> Int32s:
-    own = own[own != PAD]
-    lists = rows(own)
-    listed = lists == item
-    back = np.where(listed.any(axis=1), listed.argmax(axis=1), (lists != PAD).sum(axis=1)) + 1
-    position = np.arange(1, len(own) + 1)
-    order = np.argsort(position + back + np.maximum(position, back), kind="stable")
-    moved: Int32s = own[order[:cutoff]]
+    padded = reposition_items(ranks.rows, np.array([item]), cutoff)[0]
+    moved: Int32s = padded[padded != PAD]
     return moved
+
+
+def reposition_items(rows: Callable[[Array], Ranks | ScoredLists], items: Array, cutoff: int) -> Int32s:
+    """Return the lists of some items as `reposition` does, padded; `rows` returns lists of items by number."""
+    out = np.full((len(items), cutoff), PAD, np.int32)
+    depth = rows(items[:1]).items.shape[1]
+    step = max(1, MAX_NEIGHBORS // max(depth, 1) ** 2)
+    for start in range(0, len(items) if depth else 0, step):
+        some = items[start : start + step, None]
+        own = rows(some[:, 0]).items
+        there = own != PAD
+        lists = rows(np.where(there, own, some).reshape(-1)).items.reshape(*own.shape, -1)
+        listed = lists == some[:, None]
+        back = np.where(listed.any(axis=2), listed.argmax(axis=2), (lists != PAD).sum(axis=2)) + 1
+        position = np.arange(1, depth + 1)
+        sums = np.where(there, position + back + np.maximum(position, back), np.iinfo(np.int64).max)
+        order = np.argsort(sums, axis=1, kind="stable")[:, :cutoff]
+        out[start : start + step, : order.shape[1]] = np.take_along_axis(own, order, axis=1)
+    return out
 
 
 def _as_csr(lists: Int32s, lengths: Int32s) -> tuple[Int64s, Uint32s]:

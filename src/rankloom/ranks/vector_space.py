@@ -16,7 +16,7 @@ from rankloom._kernels.index.arguments import SparseRows
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
 from rankloom.ranks.nearest import BLOCK_BYTES, Refinement, Search, check_finite, nearest, rounded, table
-from rankloom.threads import run_blocks
+from rankloom.threads import one_blas_thread, run_blocks
 
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
@@ -178,20 +178,28 @@ class VectorSpace:
             return None
         self.check_width(queries)
         left, refine = (self.metric.factor * self.prepared()).astype(np.float32).T, queries._refinement(self, None)
-        limits = [refine.of_cost(ceilings.astype(np.float64), at) + refine.tolerance[at] for at in range(len(self))]
-        near: list[list[Indexes]] = [[] for _ in limits]
-        for start in range(0, len(queries), ROWS):
-            block = slice(start, start + ROWS)
-            values = single.vectors[block] @ left
-            values = values if single.scales is None else values * single.scales[block, None]
-            values = values if single.squares is None else values + single.squares[block, None]
-            for at, limit in enumerate(limits):
-                near[at].append(np.flatnonzero(values[:, at] <= limit[block]) + start)
-        found = [np.concatenate([np.empty(0, np.intp), *parts]) for parts in near]
-        costs = [rounded(refine.exact(at, rows)) for at, rows in enumerate(found)]
-        rows, cost = np.concatenate(found), np.concatenate(costs)
+        near: list[tuple[Indexes, Indexes]] = []
+
+        def work(start: int, stop: int) -> None:
+            values = single.vectors[start:stop] @ left
+            if single.scales is not None:
+                values *= single.scales[start:stop, None]
+            if single.squares is not None:
+                values += single.squares[start:stop, None]
+            limits = refine.of_cost(ceilings[start:stop, None].astype(np.float64), slice(None)) + refine.tolerance
+            rows, found = np.nonzero(values <= limits)
+            near.append((rows + start, found))
+
+        with one_blas_thread:
+            run_blocks(work, len(queries), stage="Comparing vectors", block=ROWS)
+        rows, found = map(np.concatenate, zip(*near, strict=True))
+        order = np.lexsort((rows, found))
+        rows, found = rows[order], found[order]
+        ends = np.searchsorted(found, np.arange(len(self) + 1))
+        costs = [rounded(refine.exact(at, rows[ends[at] : ends[at + 1]])) for at in range(len(self))]
+        cost = np.concatenate(costs)
         below = cost < ceilings[rows]
-        return rows[below], np.repeat(np.arange(len(self)), [len(own) for own in found])[below], cost[below]
+        return rows[below], found[below], cost[below]
 
     def rescored(
         self,

@@ -18,7 +18,7 @@ from rankloom.searcher.field_types import FieldType, elements, instant, iso
 from rankloom.searcher.store import Mask
 from rankloom.searcher.where import MAX_RANGE_TEXT, Value
 
-INT64 = np.iinfo(np.int64)
+MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 Values = NDArray[np.int64] | NDArray[np.float64]
 
 
@@ -154,7 +154,7 @@ def _stored(kind: str, values: list[Any]) -> tuple[NDArray[np.int64], Words | No
 
 def _is_whole(value: float) -> bool:
     """Return whether a number is a whole one of 64 bits; larger ones are rounded."""
-    return not isinstance(value, float) and INT64.min <= value <= INT64.max
+    return not isinstance(value, float) and MIN_INT64 <= value <= MAX_INT64
 
 
 def _passing(values: Values, operator: str, value: Value) -> Mask:
@@ -169,14 +169,14 @@ def _codes(values: Values, wanted: Sequence[Value]) -> Values:
     if values.dtype.kind == "f":
         found = ((value, _as_float(value)) for value in wanted)
         return np.array([near for value, near in found if near == value or not _is_whole(value)], np.float64)
-    whole = [int(value) for value in wanted if INT64.min <= value <= INT64.max and value == int(value)]
+    whole = [int(value) for value in wanted if MIN_INT64 <= value <= MAX_INT64 and value == int(value)]
     return np.array(whole, np.int64)
 
 
 def _below(values: Values, bound: float, *, inclusive: bool) -> Mask:
     """Return which values are below a bound, or equal to it if it is inclusive; whole numbers are not rounded."""
     if values.dtype.kind == "i":
-        if not INT64.min <= bound <= INT64.max:
+        if not MIN_INT64 <= bound <= MAX_INT64:
             return np.full(len(values), bound > 0)
         bound = math.floor(bound) if inclusive else math.ceil(bound)
     else:

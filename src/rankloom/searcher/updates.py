@@ -149,8 +149,10 @@ def _above(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tupl
 
 def _above_in(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tuple[Array, Array, Array]:
     found = new.rank_items(own, depth=new.n_items, floors=floors, of=part)
-    rows, columns = np.nonzero((found.items != PAD) & (_scores(found) > floors[:, None]))
-    return own[rows], found.items[rows, columns], _scores(found)[rows, columns]
+    some = np.flatnonzero(found.items[:, 0] != PAD)  # usually few
+    items, scores = found.items[some], _scores(found)[some]
+    rows, columns = np.nonzero((items != PAD) & (scores > floors[some, None]))
+    return own[some[rows]], items[rows, columns], scores[rows, columns]
 
 
 def removed(state: State, numbers: Numbers) -> State:

@@ -103,6 +103,20 @@ def test_terms_are_the_heaviest_of_an_item():
     assert many.scores.tolist() == whole.rank().scores.tolist()
 
 
+@pytest.mark.parametrize(("overlap", "share"), KINDS)
+@pytest.mark.parametrize(("n", "density"), [(30, 0.05), (400, 0.05), (400, 0.6)])
+def test_lists_above_floors_are_the_beginnings_of_lists(overlap, share, n, density):
+    some, others = model(n, density, overlap, share), model(n + 1, density, overlap, share)
+    rows = np.arange(others.n_items)
+    whole = some.rank_items(rows, depth=n, of=others)
+    floors = np.random.default_rng(n).choice([-np.inf, *np.unique(whole.scores)], len(rows)).astype(np.float32)
+    for depth in (n, 5):
+        above = some.rank_items(rows, depth=depth, floors=floors, of=others)
+        kept = (whole.scores > floors[:, None])[:, :depth]
+        assert np.array_equal(above.items, np.where(kept, whole.items[:, :depth], -1))
+        assert np.array_equal(above.scores, np.where(kept, whole.scores[:, :depth], 0))
+
+
 def test_items_of_large_collections_are_queries_of_25_terms(monkeypatch):
     texts = [" ".join(f"w{n * 7 % 31}" for n in range(start, start + 30)) for start in range(9)]
     cut, whole = RANKERS["okapi"](max_terms=25).fit(texts).rank(), RANKERS["okapi"]().fit(texts)

@@ -43,6 +43,7 @@ class Queries(NamedTuple):
     weights: np.ndarray
     sizes: np.ndarray
     own: np.ndarray  # the text that each query is, or -1
+    floors: np.ndarray  # the scores that texts must exceed; none if it is empty
 
 
 class Query(NamedTuple):
@@ -52,6 +53,7 @@ class Query(NamedTuple):
     weights: np.ndarray
     size: float
     own: int
+    floor: float
 
 
 class Scoring(NamedTuple):
@@ -85,7 +87,8 @@ class Lists(NamedTuple):
 def query_at(queries, q):
     """Return one of the queries."""
     here = slice(queries.ptr[q], queries.ptr[q + 1])
-    return Query(queries.terms[here], queries.weights[here], queries.sizes[q], queries.own[q])
+    floor = np.float64(queries.floors[q]) if queries.floors.size > 0 else -1.0
+    return Query(queries.terms[here], queries.weights[here], queries.sizes[q], queries.own[q], floor)
 
 
 @kernel
@@ -322,7 +325,8 @@ def scan(query, texts, scoring, depth, scratch):
         if not scoring.allowed[doc]:
             common[doc] = 0.0
     values = similarities(common, query.size, texts.sizes, scoring.share, scratch.values)
-    return at_least(values, floor_of(last_of(values, depth, scratch.tops)), depth, scratch.seen)
+    last = query.floor if query.floor > 0.0 else last_of(values, depth, scratch.tops)
+    return at_least(values, floor_of(last), depth, scratch.seen)
 
 
 @kernel
@@ -336,7 +340,7 @@ def write_best(n, query, sizes, share, scratch, items, bits):
             single[0] = value if value > 0.0 else ZERO  # of damaged weights, it may be NaN or negative: keys must not
             tie = LOW if doc == own else LOW - 1 - doc
             keys[found] = (np.int64(scratch.single_bits[0]) << 32) | tie
-            found += 1
+            found += 1 if doc == own or single[0] > query.floor else 0
     best(keys, found, own, bits, items)
 
 

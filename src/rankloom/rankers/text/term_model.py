@@ -136,14 +136,15 @@ class WeightModel(ABC):
             queries = queries[rows]
         own = rows if of is None else np.full(len(rows), PAD)
         if among is None:
-            return self._ranked(queries, own, depth)
+            return self._ranked(queries, own, depth, floors=floors)
         if 2 * len(among) > self.n_items:  # quicker than a model of most of the items
             allowed = np.zeros(self.n_items + 1, np.bool_)  # the last one is that of PAD
             allowed[among] = True
-            return self._ranked(queries, np.where(allowed[own], own, PAD), depth, allowed=allowed[:-1])
+            own = np.where(allowed[own], own, PAD)
+            return self._ranked(queries, own, depth, allowed=allowed[:-1], floors=floors)
         places = np.full(self.n_items + 1, PAD)
         places[among] = np.arange(len(among))
-        found = self.subset(among)._ranked(queries, places[own], depth)
+        found = self.subset(among)._ranked(queries, places[own], depth, floors=floors)
         numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
 
@@ -216,7 +217,14 @@ class WeightModel(ABC):
         return (*kernel_arrays(self.texts.tocsc()), sums(self.texts))
 
     def _ranked(
-        self, rows: csr_matrix, own: Numbers, depth: int, *, allowed: Bools | None = None, block: int = BLOCK
+        self,
+        rows: csr_matrix,
+        own: Numbers,
+        depth: int,
+        *,
+        allowed: Bools | None = None,
+        floors: Float32s | None = None,
+        block: int = BLOCK,
     ) -> Ranks:
         from rankloom._kernels.text import postings as kernels
 
@@ -226,7 +234,9 @@ class WeightModel(ABC):
         scores = np.zeros(items.shape, np.float32)
         lists = kernels.Lists(items, scores.view(np.int32))
         mask = np.ones(0, np.bool_) if allowed is None else np.ascontiguousarray(allowed, np.bool_)
-        queries = kernels.Queries(*_read_only(*kernel_arrays(rows), sums(rows), np.ascontiguousarray(own, np.int64)))
+        above = np.zeros(0, np.float32) if floors is None else np.ascontiguousarray(floors, np.float32)
+        given = (*kernel_arrays(rows), sums(rows), np.ascontiguousarray(own, np.int64), above)
+        queries = kernels.Queries(*_read_only(*given))
         scoring = kernels.Scoring(OVERLAPS[self.scheme.overlap], SHARES[self.scheme.share], *_read_only(mask))
 
         def work(start: int, stop: int) -> None:
