@@ -177,7 +177,7 @@ def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
     whole_number("newer", settings.newer, 0)
     texts = (*settings.fields, settings.name, settings.id_field, settings.fitted)
     if not all(isinstance(text, str) for text in texts):
-        raise InputError(f"fields and names must be text; got {brief(given)}.")
+        raise InputError(f"names and fields must be text; got {brief(given)}.")
     if settings.fitted and instant(settings.fitted) is None:
         raise InputError(f"fitted must be a time; got {brief(settings.fitted)}.")
     return settings
