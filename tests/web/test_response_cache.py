@@ -5,6 +5,8 @@ from serving import in_a_loop
 
 from rankloom.web.response_cache import MAX_RESPONSE_BYTES, MAX_URL_BYTES, ResponseCache
 
+MAX_BYTES = 96_000_000
+
 
 class Counting:
     """An application that counts its requests."""
@@ -36,7 +38,7 @@ def responses(app, *requests):
 def requests_passed(path, query=b"", body=b"x", method="GET"):
     """Return how often the application behind the cache gets a request that is sent twice."""
     app = Counting(body)
-    sent = responses(ResponseCache(app, lambda: 1), *[(method, path, query)] * 2)
+    sent = responses(ResponseCache(app, lambda: 1, MAX_BYTES), *[(method, path, query)] * 2)
     assert sent[:2] == sent[2:]
     return app.n_requests
 
@@ -57,7 +59,7 @@ def test_long_urls_and_large_responses_are_not_cached():
 
 
 def test_urls_count_toward_the_size():
-    cache = ResponseCache(Counting(), lambda: 1)
+    cache = ResponseCache(Counting(), lambda: 1, MAX_BYTES)
     responses(cache, *[("GET", "/", b"%d" % number) for number in range(50)])
     assert cache._responses.currsize >= 50 * MAX_URL_BYTES
 
@@ -65,12 +67,12 @@ def test_urls_count_toward_the_size():
 def test_another_version_forgets_the_responses():
     versions = iter([1, 1, 1, 1, 2, 2, 2])  # two lookups for a response that is made, one for one that is cached
     app = Counting()
-    responses(ResponseCache(app, lambda: next(versions)), *[("GET", "/item/3", b"")] * 3)
+    responses(ResponseCache(app, lambda: next(versions), MAX_BYTES), *[("GET", "/item/3", b"")] * 3)
     assert app.n_requests == 2
 
 
 def test_response_begun_with_an_old_version_is_not_cached():
     versions = iter([1, 1, 2, 2, 2])
     app = Counting()
-    responses(ResponseCache(app, lambda: next(versions)), *[("GET", "/item/3", b"")] * 2)
+    responses(ResponseCache(app, lambda: next(versions), MAX_BYTES), *[("GET", "/item/3", b"")] * 2)
     assert app.n_requests == 2

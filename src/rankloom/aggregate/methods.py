@@ -30,6 +30,7 @@ class Method(Options, ABC):
     """A fusion method; its fields are its options, and its `str` is its spelling: ``rrf(constant=20)``."""
 
     entry_kind: ClassVar[str] = "method"
+    slow: ClassVar[bool] = False  #: whether a query takes much longer than its search: servers give it its own thread
 
     @property
     def rankers(self) -> tuple[str, ...]:

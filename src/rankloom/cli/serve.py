@@ -48,6 +48,9 @@ def serve(
     ] = None,
     time_limit: Annotated[float, cli.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
     max_upload: Annotated[float, cli.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
+    cache_size: Annotated[
+        float, cli.Option(min=1, help="Maximum size of all caches of a process together, in megabytes.")
+    ] = 256.0,
     *,
     fitting: SearcherOptions,
     source: CollectionOptions,
@@ -80,7 +83,7 @@ def serve(
     if not cli.is_searcher(folder):
         cli.refuse_options(context, "it needs a folder written by rankloom build", "watch", "workers")
     options: dict[str, Any] = {
-        "limits": Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit),
+        "limits": Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit, cache_bytes=int(cache_size * 1e6)),
         "allowed_hosts": [host, *(name or [])],
     }
     with listen(host, port) as sock:  # before the work, so that a port in use is reported at once

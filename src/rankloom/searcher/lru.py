@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from threading import Condition
-from typing import Generic, TypeVar
+from contextlib import contextmanager
+from threading import Condition, local
+from typing import Any, Generic, TypeVar
 
 import cachetools
 
@@ -37,6 +39,45 @@ class LRUCache(Generic[V]):
         """Return the value of a key, or None."""
         with self._lock:
             return self._values.get(key)
+
+
+class NotBuiltError(Exception):
+    """An index that a thread may not build is not there; `key` says which."""
+
+    def __init__(self, key: Hashable) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+_thread = local()
+
+
+@contextmanager
+def only_built() -> Iterator[None]:
+    """Let searches of this thread raise `NotBuiltError` rather than build an index."""
+    _thread.only_built = True
+    try:
+        yield
+    finally:
+        _thread.only_built = False
+
+
+class IndexCache:
+    """Indexes, and fusions of whole collections: some are kept, of the others the most recently used."""
+
+    def __init__(self, others: LRUCache[Any], kept: LRUCache[Any] | None = None) -> None:
+        self._others, self._kept = others, LRUCache[Any](sys.maxsize) if kept is None else kept
+
+    def get(self, key: Hashable, make: Callable[[], Any], *, keep: bool = False) -> Any:
+        """Return the value of a key, computed if necessary."""
+        cache = self._kept if keep else self._others
+        if getattr(_thread, "only_built", False) and cache.find(key) is None:
+            raise NotBuiltError(key)
+        return cache.get(key, make)
+
+    def limited(self, max_bytes: int, size: Callable[[Any], int]) -> IndexCache:
+        """Return a cache of the same kept values, and of others up to a total size; one may have any size."""
+        return IndexCache(LRUCache(max_bytes, size=lambda value: min(size(value), max_bytes)), self._kept)
 
 
 class LazyMapping(Mapping[str, V]):

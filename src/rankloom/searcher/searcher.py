@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from importlib.metadata import entry_points
 from pathlib import Path
 from threading import Lock
@@ -306,6 +307,12 @@ class Searcher(ReadOnlySearcher):
         """Return a searcher of the same documents, which is updated on its own."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__, _lock=Lock())
+        return copied
+
+    def with_limited_caches(self, max_bytes: int) -> Self:
+        """Return a copy whose indexes, but for the default ones, have at most so many bytes together."""
+        copied = copy(self)
+        copied._state = self._state.with_limited_caches(max_bytes)
         return copied
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from rankloom.aggregate import Method, fuse
 from rankloom.errors import InputError
 from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
 from rankloom.fusion_graph.index import FusionIndex
+from rankloom.index.base import CollectionIndex
 from rankloom.ranks import Ids, NumberIds, Ranks
 from rankloom.searcher.batch import TEXT_FIELDS
 from rankloom.searcher.confidence import Calibration, fitted_calibration
@@ -21,7 +22,7 @@ from rankloom.searcher.documents import Documents, IdStore
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.guard import Guard
 from rankloom.searcher.item_lists import ItemLists, Numbers
-from rankloom.searcher.lru import LazyMapping, LRUCache
+from rankloom.searcher.lru import IndexCache, LazyMapping, LRUCache
 from rankloom.searcher.retriever import Model, Retriever
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.store import Store
@@ -31,7 +32,7 @@ from rankloom.weft.index import WeftIndex
 from rankloom.weft.votes import nearest_of
 
 ITEM_DEPTH = 60  # of the items' lists: as good as longer ones
-MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
+MAX_INDEXES = 16  # cached indexes besides the default ones, one for each choice of rankers and options
 Options = tuple[tuple[str, Any], ...]
 Names = tuple[str, ...]
 Index = TypeVar("Index", WeftIndex, FusionIndex)
@@ -66,7 +67,7 @@ class State:
     slots: Slots = None  # type: ignore[assignment]  #: of the documents; by default one for each
     tail: Tail = field(default_factory=Tail)  #: what documents that were added append to retrievers, lists and indexes
     grown: Mapping[Names, GrownIndex] = field(default_factory=dict)  #: indexes, if `is_grown`, by the names of rankers
-    indexes: LRUCache[Any] = field(default_factory=lambda: LRUCache(MAX_INDEXES), repr=False)
+    indexes: IndexCache = field(default_factory=lambda: IndexCache(LRUCache(MAX_INDEXES)), repr=False)
 
     def __post_init__(self) -> None:
         if self.slots is None:
@@ -138,7 +139,8 @@ class State:
         if not options and tuple(names) in self.grown:
             return self.grown[tuple(names)]
         defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
-        return self._index(WeftIndex, names, {**defaults, **dict(options)}, keep_nearest=False)
+        keep = not options and tuple(names) in self.choices
+        return self._index(WeftIndex, names, {**defaults, **dict(options)}, keep, keep_nearest=False)
 
     def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
         """Return the fusion graphs of some rankers, built when they are first used."""
@@ -147,16 +149,22 @@ class State:
         defaults = {"cutoff": GRAPH_CUTOFF, "depth": self.settings.depth}
         return self._index(FusionIndex, names, {**defaults, **dict(options)})
 
-    def _index(self, kind: type[Index], names: Sequence[str], options: Mapping[str, Any], **kept: Any) -> Index:
+    def with_limited_caches(self, max_bytes: int) -> State:
+        """Return the state with a limit on the size of all indexes but the default ones."""
+        return replace(self, indexes=self.indexes.limited(max_bytes, _n_bytes))
+
+    def _index(
+        self, kind: type[Index], names: Sequence[str], options: Mapping[str, Any], keep: bool = False, **settings: Any
+    ) -> Index:
         options = {**options, "depth": max(options["depth"], options.get("cutoff", 1))}
 
         def build() -> Index:
             chosen = {name: self.lists[name] for name in names}
             comparable = [self.retrievers[name].comparable for name in names]
-            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options, **kept)
+            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options, **settings)
             return built.with_ids(self.ids)
 
-        index: Index = self.indexes.get(self.key(kind, names, options), build)
+        index: Index = self.indexes.get(self.key(kind, names, options), build, keep=keep)
         return index
 
     @staticmethod
@@ -177,6 +185,11 @@ def embedded(state: State) -> tuple[Documents, dict[str, Model]]:
     if not isinstance(state.store, Documents) or len(models) < len(state.retrievers):
         raise InputError("This searcher has no documents to add, delete or save; build a searcher of documents.")
     return state.store, models
+
+
+def _n_bytes(value: CollectionIndex[Any] | Ranks) -> int:
+    arrays = (value.items, value.scores) if isinstance(value, Ranks) else value.arrays_without_ids.values()
+    return sum(array.nbytes for array in arrays if array is not None)
 
 
 def _unchanged(index: FusionIndex, options: Mapping[str, object]) -> FusionIndex:

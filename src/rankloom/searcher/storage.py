@@ -134,7 +134,7 @@ def _with_indexes(state: State, described: Sequence[Meta], indexes: Sequence[Col
     for about, index in zip(described, indexes, strict=True):
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
         key = state.key(type(index), about["rankers"], options)
-        state.indexes.get(key, partial(index.with_ids, state.ids))
+        state.indexes.get(key, partial(index.with_ids, state.ids), keep=True)
     return state
 
 

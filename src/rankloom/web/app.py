@@ -44,7 +44,9 @@ def make_app(site: Site) -> SecurityMiddleware:
         app.add_exception_handler(kind, _error_response)
     generated = cache(app.openapi)  # when first asked for: it takes a while
     app.openapi = lambda: complete_schema(generated(), site)  # type: ignore[method-assign]
-    return SecurityMiddleware(ResponseCache(app, lambda: site.views.version), site.limits, site.allowed_hosts)
+    return SecurityMiddleware(
+        ResponseCache(app, lambda: site.views.version, site.limits.share("responses")), site.limits, site.allowed_hosts
+    )
 
 
 async def _error_response(request: Request, error: Exception) -> Response:

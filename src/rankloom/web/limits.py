@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 
 INTERNAL_ERROR = "Internal error; see the log of the server."
+#: Of the bytes of all caches: one that is full does not empty another.
+SHARES = {"indexes": 1 / 2, "responses": 1 / 4, "uploads": 1 / 8, "images": 1 / 16, "documents": 1 / 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +21,17 @@ class Limits:
     header_seconds: float = 10.0  #: from the first byte of a request to the end of its headers
     header_bytes: int = 32_768  #: of the request line and the headers
     answer_seconds: float = 30.0  #: that a client may take to read a response
+    cache_bytes: int = 256_000_000  #: of all caches together: indexes, responses, images, uploads
     searches: int = 64  #: waiting or running; beyond it, requests get 503 with Retry-After
     uploads: int = 8  #: images being received or decoded; beyond it, requests get 503 with Retry-After
     connections: int = 512  #: open at the same time
     json_bytes: int = 1_000_000  #: of the body of a search
     batch: int = 100  #: queries in a request
     results: int = 1000  #: hits for a query, counting those that an offset skips
+
+    def share(self, cache: str) -> int:
+        """Return how many bytes a cache may have."""
+        return int(self.cache_bytes * SHARES[cache])
 
 
 class RefusedError(Exception):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+from rankloom.aggregate import METHODS
 from rankloom.errors import InputError, check_choice
 from rankloom.fusion_graph.index import CUTOFF
 from rankloom.registry import Call
@@ -87,6 +88,12 @@ class Choice:
             for name, value in pairs.items()
             if value != getattr(defaults, name)
         }
+
+
+def is_slow(method: str | Call) -> bool:
+    """Return True if a query takes much longer by a method than its search."""
+    name = Call.given(method, "method").name
+    return name in METHODS and METHODS[name].slow
 
 
 def with_parameters(path: str, **parameters: object) -> str:

@@ -9,7 +9,6 @@ from cachetools import LRUCache
 from rankloom.web.middleware import App, Message, Receive, Scope, Send
 
 MAX_URL_BYTES = 2_000  # our own links are shorter
-MAX_BYTES = 96_000_000
 MAX_RESPONSE_BYTES = 1_000_000
 OVERHEAD = MAX_URL_BYTES + 1_000  # of a response besides its body: URL and headers
 #: Responses that depend on more than the URL (uploads expire), or that are in memory anyway.
@@ -24,11 +23,11 @@ class ResponseCache:
     The responses of `app` to GET must depend on the URL and the version alone.
     """
 
-    def __init__(self, app: App, version: Callable[[], int]) -> None:
+    def __init__(self, app: App, version: Callable[[], int], max_bytes: int) -> None:
         self._app, self._version = app, version
         self._cached_version = version()
         # Used on the event loop only, so it needs no lock.
-        self._responses: LRUCache[tuple[str, bytes], Response] = LRUCache(MAX_BYTES, getsizeof=_size)
+        self._responses: LRUCache[tuple[str, bytes], Response] = LRUCache(max_bytes, getsizeof=_size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlencode
 
@@ -19,9 +20,10 @@ from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.version import __version__
 from rankloom.registry import split
+from rankloom.searcher.lru import NotBuiltError, only_built
 from rankloom.web.limits import RefusedError
 from rankloom.web.openapi import ERRORS, IMAGES, UPLOAD_BODY, UPLOAD_ERRORS
-from rankloom.web.queries import Choice, Values
+from rankloom.web.queries import Choice, Values, is_slow
 from rankloom.web.queries import Query as PageQuery
 from rankloom.web.site import Site, as_json, as_page
 from rankloom.web.views import Views
@@ -181,10 +183,10 @@ async def _search(request: Request, views: Views, query: PageQuery, choice: Choi
     def search() -> Response:
         return _respond(request, views, "results.html", views.search(query, choice))
 
-    key = views.key(query.kind, choice.call(), choice.rankers)
-    if query.kind == "item" and key in views.seen:
-        return search()  # quicker than handing it to a thread
-    return await site.search(search, views, key)
+    if query.kind == "item" and not is_slow(choice.method):
+        with suppress(NotBuiltError), only_built():
+            return search()  # quicker than handing it to a thread
+    return await site.search(search, views, slow=is_slow(choice.method))
 
 
 async def _explain(
@@ -201,8 +203,7 @@ async def _explain(
             values["graphs"] = why.graphs()
         return _respond(request, views, "why.html", values, drawings=() if is_json else why.drawings())
 
-    key = views.key(query.kind, choice.call(), choice.rankers, "why", choice.cutoff)
-    return await site.search(explain, views, key, slow=choice.cutoff > SLOW_CUTOFF)
+    return await site.search(explain, views, slow=choice.cutoff > SLOW_CUTOFF or is_slow(choice.method))
 
 
 @_page_and_json("/item/{number}", "search_by_item")

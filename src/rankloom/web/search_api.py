@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from rankloom.searcher.request import AUTO
 from rankloom.web.json_schema import Schema, check
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.openapi import DEFAULT_K, body_schema
-from rankloom.web.queries import Values
+from rankloom.web.queries import Values, is_slow
 from rankloom.web.site import Site, as_json
 from rankloom.web.views import Views
 
@@ -30,6 +30,7 @@ MAX_BATCH_RESULTS = 10_000  # hits of a request, counting those that an offset s
 MAX_GROUPED = 1000  # hits of a query in groups
 MAX_OPTION = 1000  # whole numbers in the options of a method: they may be rounds or sizes
 MAX_CUTOFF = 100  # of a method: indexes grow with it
+MAX_QUICK = 20  # queries or explained hits of a request that does not wait in the lane of slow ones
 SMALL_BODY = 16_384  # bytes; larger ones are parsed on a thread
 #: How a query can be given; vectors may also come with a text or texts.
 QUERIES = ("query", "queries", "item", "items")
@@ -46,12 +47,11 @@ class Search:
     explain: bool = False
     highlight: bool = False
 
-    def key(self, views: Views) -> Hashable:
-        """Return what decides which index the search needs."""
-        arguments = self.arguments
-        kind = "item" if "item" in arguments else "text" if "query" in arguments else "vectors"
-        rankers = arguments.get("rankers") or views.searcher.rankers
-        return views.key(kind, arguments["method"], rankers, *sorted(arguments.get("weights", {}).items()))
+    @property
+    def is_slow(self) -> bool:
+        """Whether it takes much longer than a search for one query."""
+        n = _n_queries(self.arguments) * (self.arguments["k"] if self.explain else 1)
+        return n > MAX_QUICK or is_slow(self.arguments["method"])
 
 
 def search_route(site: Site) -> Route:
@@ -70,7 +70,7 @@ def search_route(site: Site) -> Route:
         else:
             parsed = await site.run(lambda: parse(content, schema, site.limits))
         views = site.views
-        return await site.search(lambda: as_json(respond(views, parsed)), views, parsed.key(views))
+        return await site.search(lambda: as_json(respond(views, parsed)), views, slow=parsed.is_slow)
 
     return Route("/search", search, methods=["POST"])
 

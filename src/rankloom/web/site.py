@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from rankloom.datasets import Collection as Items
 from rankloom.datasets.images import File, Pixels
 from rankloom.searcher import Searcher
+from rankloom.searcher.lru import NotBuiltError, only_built
 from rankloom.web.decoder import Decoder
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
@@ -28,8 +29,8 @@ T = TypeVar("T")
 #: A function to call, and the future of its result.
 Task = tuple[Future[Any], Callable[[], Any]]
 
-WORKERS = 2  # more would not help: kernels are quick, and the rest holds the GIL
-MAX_SLOW = 4  # slow searches have their own thread, so that quick ones do not wait for them
+MAX_WAITS = 5  # for indexes that others build
+MAX_SLOW = 4  # tasks of a lane that is not for quick searches
 
 
 class Site:
@@ -47,21 +48,25 @@ class Site:
     ) -> None:
         limits = self.limits = limits or Limits()
         self.pages, self.allowed_hosts = Pages(), allowed_hosts
-        self._view = partial(Views, collection=collection, tour=tour)
+        self._view = partial(Views, collection=collection, tour=tour, limits=limits)
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)
         self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
-        self.uploads = Uploads(self.decoder)
-        self._quick = WorkerPool(WORKERS, limits.searches)
-        self._slow = WorkerPool(1, MAX_SLOW)
-        self._decoding = WorkerPool(1, limits.uploads)
+        self.uploads = Uploads(self.decoder, limits.share("uploads"))
+        self._lanes = {
+            "quick": WorkerPool(2, limits.searches),  # more would not help: the rest of a search holds the GIL
+            "slow": WorkerPool(1, MAX_SLOW),  # methods and batches that take long
+            "build": WorkerPool(1, MAX_SLOW),  # searches that first need an index
+            "decode": WorkerPool(1, limits.uploads),
+        }
+        self._builds: dict[Hashable, asyncio.Future[None]] = {}  # used on the event loop only
         self._n_uploading = 0
 
     @property
     def views(self) -> Views:
         """The views of the documents as they are now; a request uses the same ones from start to end."""
         searcher, views = self._served
-        if views.state is not searcher.state:  # it was updated
+        if views.source is not searcher.state:  # it was updated
             views = self._view(searcher, digest=views.digest)
             self._served = (searcher, views)
         return views
@@ -72,19 +77,35 @@ class Site:
         views.warm_up()
         self._served = (searcher, views)
 
-    async def run(self, task: Callable[[], T], *, slow: bool = False) -> T:
-        """Run a task on a thread; slow ones have their own, so that quick ones do not wait for them."""
-        return await (self._slow if slow else self._quick).run(task)
+    async def run(self, task: Callable[[], T], *, lane: str = "quick") -> T:
+        """Run a task on a thread of a lane, so that quick ones do not wait for slow ones."""
+        return await self._lanes[lane].run(task)
 
-    async def search(self, task: Callable[[], T], views: Views, key: Hashable, *, slow: bool = False) -> T:
-        """Run a search on a thread; it is slow if it may first have to build an index, as none had its key yet."""
-        result = await self.run(task, slow=slow or key not in views.seen)
-        views.seen[key] = True
-        return result
+    async def search(self, task: Callable[[], T], views: Views, *, slow: bool = False) -> T:
+        """Run a search on a thread; if it needs an index that is not built yet, one such search builds it for all."""
+        lane = "slow" if slow else "quick"
+        for _ in range(MAX_WAITS):
+            try:
+                return await self.run(partial(_without_building, task), lane=lane)
+            except NotBuiltError as missing:
+                key = (views.version, missing.key)
+            if key not in self._builds:
+                return await self._building(key, task)
+            await asyncio.shield(self._builds[key])
+        return await self.run(task, lane="build")
+
+    async def _building(self, key: Hashable, task: Callable[[], T]) -> T:
+        """Run a search that builds an index; others wait until it is done."""
+        done = self._builds[key] = asyncio.get_running_loop().create_future()
+        try:
+            return await self.run(task, lane="build")
+        finally:
+            del self._builds[key]
+            done.set_result(None)
 
     async def store(self, content: bytes) -> str:
         """Decode and store an uploaded image; return its digest. Searches do not wait for it."""
-        return await self._decoding.run(lambda: self.uploads.add(content))
+        return await self.run(lambda: self.uploads.add(content), lane="decode")
 
     @contextmanager
     def uploading(self) -> Iterator[None]:
@@ -106,9 +127,14 @@ class Site:
 
     def close(self) -> None:
         """Stop the threads: running tasks are finished, waiting ones are cancelled; and the decoder, at once."""
-        for pool in (self._quick, self._slow, self._decoding):
-            pool.close()
+        for lane in self._lanes.values():
+            lane.close()
         self.decoder.close()
+
+
+def _without_building(task: Callable[[], T]) -> T:
+    with only_built():
+        return task()
 
 
 class WorkerPool:

@@ -22,7 +22,6 @@ from rankloom.searcher.store import Document
 from rankloom.web.decoder import Decoder
 
 MAX_SIDE = 320  # pixels, of the images served
-MAX_GALLERY_BYTES = 64_000_000
 MAX_SAMPLES = 50  # images to estimate the image size from
 OVERHEAD = 500  # of a cached file besides its bytes
 
@@ -30,10 +29,12 @@ OVERHEAD = 500  # of a cached file besides its bytes
 class Gallery:
     """The images of documents as files to serve: those of a collection, else the files that documents name."""
 
-    def __init__(self, ids: Ids, document: Callable[[int], Document], collection: Collection | None = None) -> None:
+    def __init__(
+        self, ids: Ids, document: Callable[[int], Document], collection: Collection | None, max_bytes: int
+    ) -> None:
         self._ids, self._document = ids, document
         self._collection = collection if collection is not None and "images" in collection.parts else None
-        self._files: LRUCache[File] = LRUCache(MAX_GALLERY_BYTES, size=lambda file: len(file[0]) + OVERHEAD)
+        self._files: LRUCache[File] = LRUCache(max_bytes, size=lambda file: len(file[0]) + OVERHEAD)
 
     def image(self, number: int) -> Any:
         """Return the image of an item, to load; None if it has none."""
@@ -84,9 +85,9 @@ def _shown(image: object) -> Pixels:
 class Uploads:
     """Uploaded images, in memory only, by the digest of their pixels; the least recently used are dropped first."""
 
-    def __init__(self, decoder: Decoder, *, max_items: int = 200) -> None:
+    def __init__(self, decoder: Decoder, max_bytes: int) -> None:
         self._decoder = decoder
-        self._items: LRUCache[tuple[Pixels, File]] = LRUCache(max_items)
+        self._items: LRUCache[tuple[Pixels, File]] = LRUCache(max_bytes, size=_n_bytes)
 
     def add(self, content: bytes) -> str:
         """Decode and store an image; return its digest, or raise `ImageError`."""
@@ -98,3 +99,7 @@ class Uploads:
     def find(self, digest: str) -> tuple[Pixels, File] | None:
         """Return the pixels of an image that is still stored, and its file to serve."""
         return self._items.find(digest)
+
+
+def _n_bytes(upload: tuple[Pixels, File]) -> int:
+    return upload[0].nbytes + len(upload[1][0]) + OVERHEAD

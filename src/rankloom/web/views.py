@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from functools import cached_property, lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import count, islice
 
 import numpy as np
-from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
-from rankloom.registry import Call
 from rankloom.searcher import Answer, Hit, Searcher
 from rankloom.searcher.batch import IMAGE_FIELD, text_of
 from rankloom.searcher.page import Entry
 from rankloom.searcher.snippets import snippet
-from rankloom.searcher.state import MAX_INDEXES, State
 from rankloom.searcher.store import Document, read_document
 from rankloom.web.judgments import MAX_QUERIES, MEASURED_DEPTH, Judgments
-from rankloom.web.limits import RefusedError
+from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.queries import Choice, Query, Values, with_parameters
 from rankloom.web.shares import flow, part_shares
 from rankloom.web.stories import stories
@@ -34,7 +30,8 @@ TITLE_FIELDS = ("title", "name")
 LABEL_FIELD = "label"
 EXPLAINED = ("weft", "vote")  # methods whose answers explain themselves, by neighbors; the others by fusion graphs
 MAX_THROUGH = 20  # results of a page that are explained because no ranker lists them
-MAX_PARSED = 4096  # documents held as Python objects
+BLOCK = 4096  # documents that are read at once
+PARSED_FACTOR, PARSED_OVERHEAD = 4, 1000  # bytes of a document held as Python objects, for its length as text
 VERSIONS = count(1)
 
 
@@ -45,19 +42,29 @@ class Views:
     """
 
     def __init__(
-        self, searcher: Searcher, collection: Collection | None = None, digest: str | None = None, tour: Tour = NO_TOUR
+        self,
+        searcher: Searcher,
+        collection: Collection | None = None,
+        digest: str | None = None,
+        tour: Tour = NO_TOUR,
+        *,
+        limits: Limits | None = None,
     ) -> None:
-        self.searcher = copy(searcher)  # keeps its state when the original is updated
+        limits = limits or Limits()
+        self.source = searcher.state
+        self.searcher = searcher.with_limited_caches(
+            limits.share("indexes")
+        )  # keeps its state when the original is updated
         self.state = self.searcher.state
         self.ids = self.state.ids
         self.defaults = Choice.default(self.searcher)
         self.version, self.digest = next(VERSIONS), digest
-        self._document = lru_cache(maxsize=MAX_PARSED)(partial(_document, self.state))
-        self.gallery = Gallery(self.ids, self._document, collection)
+        self._parsed: dict[int, Document] = {}
+        self._parsed_bytes, self._max_parsed_bytes = 0, limits.share("documents")
+        self.gallery = Gallery(self.ids, self._document, collection, limits.share("images"))
         self._collection, self._tour = collection, tour
         self._name = tour.name or self.state.settings.name
         self._about = collection.about if collection is not None else ""
-        self.seen: LRUCache[Hashable, bool] = LRUCache(MAX_INDEXES)  # used on the event loop only
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -75,11 +82,16 @@ class Views:
             for query in queries:
                 self.search(query, self.defaults)
                 self.answer(query, self.defaults).explain(0)
-                self.seen[self.key(query.kind, self.defaults.call(), self.defaults.rankers)] = True
 
-    def key(self, kind: str, method: str | Call, rankers: Sequence[str], *more: Hashable) -> Hashable:
-        """Return what decides which index a search uses: if it is in `seen`, the index is likely built."""
-        return (kind, str(method), tuple(rankers), *more)
+    def _document(self, number: int) -> Document:
+        document = self._parsed.get(number)
+        if document is None:
+            document = read_document(self.state.store, self.ids[number])
+            self._parsed_bytes += PARSED_FACTOR * len(str(document)) + PARSED_OVERHEAD
+            if self._parsed_bytes > self._max_parsed_bytes:
+                self._parsed, self._parsed_bytes = {}, 0
+            self._parsed[number] = document
+        return document
 
     @property
     def accepts(self) -> set[str]:
@@ -117,7 +129,7 @@ class Views:
     def _documents(self) -> Iterator[Document]:
         """Yield all documents, by number."""
         ids = iter(self.ids)
-        while some := list(islice(ids, MAX_PARSED)):
+        while some := list(islice(ids, BLOCK)):
             for id, document in zip(some, self.state.store.documents(some), strict=True):
                 yield {"id": id} if document is None else document
 
@@ -332,10 +344,6 @@ class Views:
             "item": {**self.card(number), "text": self._text(number)},
             "fields": {name: value for name, value in document.items() if name not in hidden},
         }
-
-
-def _document(state: State, number: int) -> Document:
-    return read_document(state.store, state.ids[number])
 
 
 def _title(document: Document) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Annotated, get_args
+from typing import Annotated, ClassVar, get_args
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -60,6 +60,7 @@ class Kemeny(MajorityMethod):
     (array([[1, 0, 2]], dtype=int32), array([2.]))
     """
 
+    slow: ClassVar[bool] = True
     exact: Annotated[int, Ge(0), Le(16)] = 12  # 2^16 subsets: half a second per query
     restarts: Annotated[int, Ge(0)] = 0
     seed: Annotated[int, Ge(0)] | None = None

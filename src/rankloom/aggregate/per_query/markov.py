@@ -1,7 +1,7 @@
 """Markov chains over the items of a query: a walk towards items that most rankers prefer."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Lt
@@ -46,6 +46,7 @@ class MC4(MajorityMethod):
     array([[1, 0, 2]], dtype=int32)
     """
 
+    slow: ClassVar[bool] = True
     teleport: Annotated[float, Ge(1e-12), Lt(1)] = 0.05
 
     def order(self, margin: Array, real: Bools) -> Floats:
