@@ -14,7 +14,8 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "part", ["scale", "sizes", "hubs", "reposition", "latency", "startup", "classic", "graphs", "shards"]
+    "part",
+    ["scale", "sizes", "hubs", "reposition", "latency", "startup", "classic", "graphs", "shards", "searcher_million"],
 )
 def test_each_part_runs_on_small_collections(part):
     title, rows, _ = json.loads(output("run.py", part, "--quick", "--inside"))
