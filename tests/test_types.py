@@ -83,7 +83,7 @@ TYPES = {
     "searcher.search(either())": "Answer | list[Answer]",
     "searcher.search('cat')[0]": "Hit",
     "searcher.search('cat')[:2]": "list[Hit]",
-    "searcher.search('cat')[0].number": "int",
+    "searcher.search('cat')[0].number": "int | None",
     "searcher.rank({'q': 'cat'})": "Ranks",
     "searcher.evaluate({'q': 'cat'}, {'q': {'0': 1}})": "Evaluation",
 }  # fmt: skip

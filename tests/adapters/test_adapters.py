@@ -108,3 +108,25 @@ def test_a_missing_package_is_named(searcher, name, monkeypatch):
     monkeypatch.delitem(sys.modules, f"rankloom.adapters.{name}", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'rankloom\["):
         getattr(searcher, f"as_{name}")()
+
+
+@pytest.mark.long
+def test_fusion_retrievers_fuse_what_others_return(searcher):
+    pytest.importorskip("langchain_core")
+    pytest.importorskip("llama_index.core")
+    from rankloom.adapters import langchain, llama_index
+
+    query = "blood pressure"
+    alone = {name: {"k": 20, "method": "rrf", "rankers": [name]} for name in searcher.rankers}
+    lists = {name: ids(searcher.search(query, **options)) for name, options in alone.items()}
+    expected = searcher.search(query, k=5, lists=lists)
+    chained = langchain.FusionRetriever(
+        retrievers={name: searcher.as_langchain(**options) for name, options in alone.items()},
+        searcher=searcher,
+        options={"k": 5},
+    )
+    assert [one.id for one in chained.invoke(query)] == ids(expected)
+    indexed = llama_index.FusionRetriever(
+        {name: searcher.as_llama_index(**options) for name, options in alone.items()}, searcher, k=5
+    )
+    assert [(one.node.node_id, one.score) for one in indexed.retrieve(query)] == [(h.id, h.score) for h in expected]

@@ -1,3 +1,5 @@
+import json
+
 import rankloom as rl
 from command import run, sentence
 
@@ -42,3 +44,22 @@ def test_errors_name_options_as_the_command_line_does(tmp_path):
     twice = tmp_path / "twice.run"
     twice.write_text("q1 Q0 d1 1 .5 t\nq1 Q0 d1 2 .4 t\n")
     assert "use --duplicates first to" in sentence(run("fuse", twice, "--method", "rrf", "-o", tmp_path / "x.run"))
+
+
+def test_lists_of_other_engines_are_fused(tmp_path):
+    made = [{"id": f"d{n}", "text": text} for n, text in enumerate(["a red hat", "a blue hat", "red shoes", "a hat"])]
+    (tmp_path / "shop.jsonl").write_text("".join(json.dumps(one) + "\n" for one in made))
+    run("build", tmp_path / "shop.jsonl", "--ranker", "words=okapi", "--store", "ids", "-o", tmp_path / "shop.loom")
+    lists = {"words": [["d0", 2.5], ["new", 2.0], ["d3", 1.0]]}
+    (tmp_path / "lists.json").write_text(json.dumps(lists))
+    shop = tmp_path / "shop.loom"
+    done = run("search", shop, "hat", "--lists", tmp_path / "lists.json", "--json", "-k", 5)
+    hits = json.loads(done.stdout)["hits"]
+    answer = rl.Searcher.open(shop).search("hat", 5, lists=lists)
+    assert [(hit["id"], hit["score"]) for hit in hits] == [(hit.id, hit.score) for hit in answer]
+    more = run("search", shop, "--lists", tmp_path / "lists.json", "--neighbors", "all", "--complete", "words")
+    assert more.exit_code == 0
+    assert "--lists" in sentence(run("search", shop, "hat", "--complete", "words"))
+    assert "got 2" in sentence(run("search", shop, "--item", "d1", "--lists", tmp_path / "lists.json"))
+    (tmp_path / "lists.json").write_text("{")
+    assert "is not JSON" in sentence(run("search", shop, "--lists", tmp_path / "lists.json"))

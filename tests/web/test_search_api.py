@@ -164,7 +164,7 @@ def test_documents_may_have_ids_with_slashes_and_signs(client, searcher):
         ({"query": "a", "item": "d1"}, 422, "Give one of query, queries, item and items"),
         ({"query": "a", "queries": ["b"]}, 422, "Give one of"),
         ({"item": "d1", "vectors": {"dense": [1]}}, 422, "vectors alone, or with query"),
-        ({"quer": "a"}, 422, "Unknown key 'quer'; choose from explain, facets, fields"),
+        ({"quer": "a"}, 422, "Unknown key 'quer'; choose from allowed, complete, explain"),
         ({"query": "a", "n": 3}, 422, "Unknown key 'n'"),
         ({"query": 3}, 422, "query: must be text; got 3"),
         ({"query": ""}, 422, "query: must have 1 to"),
@@ -291,3 +291,30 @@ def test_schema_describes_every_key(api):
     assert all(one["description"] for one in properties.values())
     page = api.get("/api").text
     assert all(f"<code>{name}</code>" in page for name in properties)
+
+
+def test_given_lists_are_fused_as_the_searcher_does(api, texts):
+    lists = {"bm25": [["d3", 4.5], ["new", 4.0], ["d5", 1.0]], "dense": ["d5", "d9"]}
+    for options in ({}, {"neighbors": "all"}, {"allowed": ["d3", "new"]}, {"complete": ["bm25"]}):
+        answer = texts.search("heat", k=5, lists=lists, **options)
+        data = found(api, query="heat", k=5, lists=lists, explain=True, fields=["title"], **options)
+        assert [(hit["id"], hit["score"]) for hit in data["hits"]] == [(hit.id, hit.score) for hit in answer]
+    hidden = next(hit for hit in found(api, lists=lists, fields=["title"])["hits"] if hit["id"] == "new")
+    assert hidden["document"] == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"lists": ["d1"]}, "an object"),
+        ({"lists": {"sound": ["d1"]}}, "sound"),
+        ({"lists": {"bm25": [["d1"]]}}, "pairs"),
+        ({"lists": {"bm25": ["d1"]}, "item": "d1"}, "one query"),
+        ({"query": "heat", "neighbors": "all"}, "give lists"),
+        ({"lists": {"bm25": ["d1"]}, "neighbors": "some"}, "listed"),
+    ],
+)
+def test_wrong_lists_are_refused(api, body, message):
+    response = post(api, **body)
+    assert 400 <= response.status_code < 500
+    assert message in response.json()["error"]

@@ -52,6 +52,12 @@ def build(
             "weighted. By default with 1,000 documents or more and several rankers of texts, whose encoders are ours."
         ),
     ] = None,
+    store: Annotated[
+        str,
+        cli.Option(
+            help="What to keep of the documents: all, or ids, for a search by --lists of the engine they are in."
+        ),
+    ] = "all",
     *,
     overwrite: cli.Overwrite = False,
     timeout: cli.Timeout = TIMEOUT,
@@ -87,6 +93,7 @@ def build(
             documents if source.path is None else source.read(documents),
             **settings,
             self_test=self_test,
+            store=store,
             text=text or TEXT_FIELDS,
             id=id_field,
             filter_as_text=filter_as_text or (),

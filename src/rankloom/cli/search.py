@@ -16,7 +16,7 @@ from rankloom.errors import InputError, brief
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.folder import read_meta
-from rankloom.io.text_file import parse_json
+from rankloom.io.text_file import parse_json, read_text
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import parse_value, split
 from rankloom.threads import Progress
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from rankloom.searcher.where import Condition
 
 MAX_SNIPPET = 70  # characters of a document in a table
-FOR_SEARCHERS = ("queries", "encoding", "image", "method", "ranker", "where", "offset", "field", "as_json")
+FOR_SEARCHERS = (
+    *("queries", "encoding", "image", "lists", "complete", "neighbors"),
+    *("method", "ranker", "where", "offset", "field", "as_json"),
+)
 FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "threads")
 SYMBOLS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 CONDITION = re.compile(r"(.+?)(?:\s*(!=|<=|>=|=|<|>)(.*)|\s+in\s+(.+)|\s+exists(?:\s+(yes|no))?)", re.DOTALL)
@@ -43,13 +46,32 @@ class QueryOptions:
     image: Annotated[Path | None, cli.Option(help="An image file as the query.")] = None
     queries: cli.Queries = None
     encoding: cli.Encoding = None
+    lists: Annotated[
+        Path | None,
+        cli.Option(
+            help="A JSON file with the lists of the query by other engines, to be fused: an object with ids, or pairs "
+            "of id and score, by ranker."
+        ),
+    ] = None
+    complete: Annotated[
+        list[str] | None,
+        cli.Option(help="With --lists: a ranker whose list ended because there was nothing more to list. Repeatable."),
+    ] = None
+    neighbors: Annotated[
+        str | None,
+        cli.Option(
+            help="With --lists: whether to find all neighbors, or only listed ones; by default all with --where."
+        ),
+    ] = None
 
     def answers(self, path: Path, words: str, where: Sequence[str], **options: Any) -> dict[str, "Answer"]:
         """Return the answers of a searcher, by id or text of the query: words, items, an image or a file of queries."""
-        n_kinds = sum(bool(kind) for kind in (words.strip(), self.item, self.image, self.queries))
+        n_kinds = sum(bool(kind) for kind in (words.strip() or self.lists, self.item, self.image, self.queries))
+        if self.lists is None and (self.complete or self.neighbors):
+            raise InputError("--complete and --neighbors are about --lists; give that, too.")
         if n_kinds != 1:
             raise InputError(
-                f"Give one of QUERY, --item, --image and --queries to search for; got {n_kinds or 'none'}."
+                f"Give one of QUERY, --item, --image, --queries and --lists to search for; got {n_kinds or 'none'}."
             )
         from rankloom.searcher import Searcher
 
@@ -58,6 +80,9 @@ class QueryOptions:
             searcher = Searcher.open(path)
             progress("Opening", 1, 1)
             options["where"] = parse_where(where, searcher.field_types)
+            if self.lists is not None:
+                given = {"lists": _read_lists(self.lists), "complete": self.complete or (), "neighbors": self.neighbors}
+                return {words or "lists": searcher.search(words or None, **given, **options)}
             if self.queries is not None:
                 texts, _ = cli.read_queries(self.queries, self.encoding)
                 return dict(zip(texts, searcher.search(list(texts.values()), ids=list(texts), **options), strict=True))
@@ -141,6 +166,8 @@ def search(
 
     rankloom search shop.loom --item d42 --explain d7
 
+    rankloom search shop.loom "winter jacket" --lists lists.json
+
     rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
     if output is not None:
@@ -183,6 +210,14 @@ def search(
     for name, scores in found.to_dict().items():
         for position, (item_id, score) in enumerate(scores.items(), 1):
             cli.echo(f"{name}\t{position}\t{item_id}\t{score:.4f}")
+
+
+def _read_lists(path: Path) -> Any:
+    """Return the content of a JSON file."""
+    try:
+        return parse_json(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}.") from None
 
 
 def _print_json(name: str, answer: "Answer", fields: Sequence[str]) -> None:

@@ -49,8 +49,8 @@ class Hit:
         Its position in each ranker's list; None if it is not listed.
     scores : {name of a ranker: float or None}
         Its score by each ranker; None if it is not listed, or the ranker gives no scores.
-    number : int
-        Its number in the index.
+    number : int or None
+        Its number in the index; None for an item that only the given lists have.
     rerank_score : float or None
         Its score by the second stage; None for those beyond `rerank_depth`.
     group : list of Hit
@@ -62,7 +62,7 @@ class Hit:
     position: int
     ranks: Mapping[str, int | None]
     scores: Mapping[str, float | None]
-    number: int
+    number: int | None
     _store: Store = field(repr=False)
     rerank_score: float | None = None
     group: Sequence[Hit] = ()
@@ -71,8 +71,12 @@ class Hit:
     @property
     def document(self) -> Document:
         """The document with all its fields, or those that the search asked for, read on access."""
-        document = read_document(self._store, self.id)
+        document = self._whole()
         return document if self._fields is None else {name: document[name] for name in self._fields if name in document}
+
+    def _whole(self) -> Document:
+        """Return the document with all its fields: of an item that only the given lists have, its id."""
+        return {"id": self.id} if self.number is None else read_document(self._store, self.id)
 
 
 class Answer(Sequence[Hit]):
@@ -110,7 +114,7 @@ class Answer(Sequence[Hit]):
         self.method = method
         self.confidence = confidence
         self.entries = {name: _entries(ranks, row) for name, ranks in found.lists.items()}
-        self._state, self._page = state, page
+        self._state, self._page, self._ids = state, page, found.ids
         self._text = None if "texts" not in queries.parts else str(queries.parts["texts"][row])
         self._item = None if queries.items is None else int(queries.items[row])
         self._explain = partial(found.explain, row)
@@ -121,12 +125,12 @@ class Answer(Sequence[Hit]):
         listed = sorted(
             {number for entries in self.entries.values() for number, _ in entries} if self._page.facets else ()
         )
-        return self._page.counted(listed, self._state.store, self._state.ids)
+        return self._page.counted(listed, self._state.store, self._ids)
 
     def _made(self, fused: Sequence[Entry]) -> list[Hit]:
         page, state = self._page, self._state
-        fused, reranked = page.reranked(self._text or "", fused, state.store, state.ids)
-        groups = page.groups([number for number, _ in fused], state.store, state.ids)
+        fused, reranked = page.reranked(self._text or "", fused, state.store, self._ids)
+        groups = page.groups([number for number, _ in fused], state.store, self._ids)
         scores = {name: dict(entries) for name, entries in self.entries.items()}
         positions = {name: {number: p for p, number in enumerate(known, 1)} for name, known in scores.items()}
 
@@ -135,8 +139,8 @@ class Answer(Sequence[Hit]):
             listed = {name: known.get(number) for name, known in positions.items()}
             scored = {name: known.get(number) for name, known in scores.items()}
             second = reranked[at] if at < len(reranked) else None
-            id, fused_score = state.ids[number], score or 0.0
-            return Hit(id, fused_score, position, listed, scored, number, state.store, second, group, page.fields)
+            id, known, fused_score = self._ids[number], number if number < len(state) else None, score or 0.0
+            return Hit(id, fused_score, position, listed, scored, known, state.store, second, group, page.fields)
 
         shown = enumerate(groups[page.offset : page.offset + page.k], page.offset + 1)
         return [
@@ -148,7 +152,7 @@ class Answer(Sequence[Hit]):
     def lists(self) -> dict[str, list[Listed]]:
         """What each ranker lists, best first."""
         return {
-            name: [Listed(self._state.ids[number], score) for number, score in entries]
+            name: [Listed(self._ids[number], score) for number, score in entries]
             for name, entries in self.entries.items()
         }
 
@@ -157,7 +161,7 @@ class Answer(Sequence[Hit]):
 
     def explain(self, id: str | int) -> Explanation:
         """Explain the score of an item, given by its id or number: parts that add up to it, largest first."""
-        return self._explain(id if isinstance(id, int) else self._state.ids.number(id, "item"))
+        return self._explain(id if isinstance(id, int) else self._ids.number(id, "item"))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas frame with a row for each hit: its fields, score, and position by each ranker."""
@@ -204,7 +208,7 @@ class Answer(Sequence[Hit]):
 
     def text(self, hit: Hit) -> str:
         """Return the text of a hit that rankers see."""
-        return text_of(read_document(hit._store, hit.id), self._state.settings.fields)
+        return text_of(hit._whole(), self._state.settings.fields)
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -225,7 +229,7 @@ class Answer(Sequence[Hit]):
 
     def snippet(self, hit: Hit, length: int = MAX_SNIPPET) -> str:
         """Return the first words of a document's text on one line: of the fields that text rankers see."""
-        document = read_document(hit._store, hit.id)
+        document = hit._whole()
         strings = (value for name, value in document.items() if name != "id" and isinstance(value, str))
         return shortened(self.text(hit) or " ".join(strings), length)
 

@@ -17,13 +17,13 @@ import numpy as np
 from rankloom.aggregate import QueryMethod, fuse
 from rankloom.errors import InputError
 from rankloom.index import Explanation, Part
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import Request
 from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
-from rankloom.searcher.store import Filter
+from rankloom.searcher.store import Filter, Mask
 from rankloom.weft import WeftIndex
 from rankloom.weft.votes import NEIGHBORS_WEIGHT, Rules, Voter, count, weft_depth
 from rankloom.weft.weights import AGREED
@@ -33,6 +33,8 @@ FUSED_DEPTH = 100  # of the lists of all items by a method that needs the whole 
 SEARCH_OPTIONS = ("neighbors_weight", "virtual", "weights", "symmetric", "exhaustive")  # of weft and vote
 
 Lists = Mapping[str, Ranks]
+#: Fused lists, and what explains an item of a query.
+Fused = tuple[Ranks, Callable[[int, int], Explanation]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,7 @@ class FusedAnswers:
     fused: Ranks
     lists: Lists
     explain: Callable[[int, int], Explanation]
+    ids: Ids  #: of the items in the lists
 
 
 def answer(state: State, queries: QueryBatch, request: Request) -> FusedAnswers:
@@ -100,18 +103,22 @@ class FusionRun:
     def answers(self) -> FusedAnswers:
         """Return the answers of the method that the request names."""
         by_index = {"weft": self._by_weft, "vote": self._by_vote, "fg": self._by_graphs}
-        found = by_index.get(self.request.call.name, self._by_lists)()
+        fused, explain = by_index.get(self.request.call.name, self._by_lists)()
         where = self.request.where
-        return found if where is None else replace(found, explain=_explaining(found.explain, where))
+        return FusedAnswers(fused, self.lists, explain if where is None else _explaining(explain, where), self.ids)
 
-    def _by_weft(self) -> FusedAnswers:
+    @property
+    def ids(self) -> Ids:
+        """The ids of the items in the lists."""
+        return self.state.ids
+
+    def _by_weft(self) -> Fused:
         index, weights = self._weft(), self._weights()
         found = self._search(index, self.request.n, self._options().get("virtual"), weights=weights)
-        return FusedAnswers(found, self.lists, partial(self._explained, index, weights=weights))
+        return found, partial(self._explained, index, weights=weights)
 
-    def _by_vote(self) -> FusedAnswers:
-        index, found = self._vote_list()
-        ballots = index.ballots(self._voters(), found, self._rules())
+    def _by_vote(self) -> Fused:
+        ballots = self._ballots(*self._vote_list())
 
         def explain(query: int, item: int) -> Explanation:
             *votes, ours = (_vote(ballot, query, item) for ballot in ballots)
@@ -120,37 +127,46 @@ class FusionRun:
                 for name, vote in zip(self.lists, votes, strict=True)
                 if vote > 0
             ]
-            parts += _scaled(self._explained(index, query, item), ours) if ours > 0 else []
+            parts += _scaled(self._explained(self._weft(), query, item), ours) if ours > 0 else []
             parts.sort(key=lambda part: -part.contribution)
             total = sum(part.contribution for part in parts)
-            return Explanation(self.queries.labels[query], self.state.ids[item], "vote", total, tuple(parts))
+            return Explanation(self.queries.labels[query], self.ids[item], "vote", total, tuple(parts))
 
-        return FusedAnswers(count(ballots, self.request.n), self.lists, explain)
+        return count(ballots, self.request.n), explain
+
+    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> list[Ranks]:
+        """Return what each ranker, then weft, adds to the score of each item."""
+        return index.ballots(self._voters(), found, self._rules())
 
     def _voters(self) -> list[Voter]:
-        weights = self._weights() or [1.0] * len(self.lists)
         listed = np.unique(np.concatenate([own.items.reshape(-1) for own in self.lists.values()]))
         listed = listed[listed != PAD]
-        guard, voters = self.state.settings.guard, []
-        guarded = dict.fromkeys(self.lists, 1.0) if guard is None else guard.weights(list(self.lists))
-        for (name, own), weight in zip(self.lists.items(), weights, strict=True):
+        voters, weights = [], self._ranker_weights()
+        for name, own in self.lists.items():
             by, nearest = self.state.retrievers[name], self.state.nearest(name, listed)
-            voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weight * guarded[name]))
+            voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weights[name]))
         return voters
+
+    def _ranker_weights(self) -> dict[str, float]:
+        """Return the weight of each ranker: that of the request, times that of the self-test."""
+        guard, names = self.state.settings.guard, list(self.lists)
+        guarded = dict.fromkeys(names, 1.0) if guard is None else guard.weights(names)
+        weights = self._weights() or [1.0] * len(names)
+        return {name: weight * guarded[name] for name, weight in zip(names, weights, strict=True)}
 
     def _rules(self) -> Rules:
         where = self.request.where
-        n_items = len(self.state) if where is None else len(where.numbers)
+        n_items = len(self.ids) if where is None else len(where.numbers)
         return Rules(self._options().get("neighbors_weight", NEIGHBORS_WEIGHT), n_items)
 
-    def _by_graphs(self) -> FusedAnswers:
+    def _by_graphs(self) -> Fused:
         options = self._options()
         virtual, comparator = options.pop("virtual", None), options.pop("comparator", None)
         index = self.state.fusion_graphs(self.request.names, tuple(options.items()))
         found = self._search(index, self.request.n, virtual, comparator=comparator)
-        return FusedAnswers(found, self.lists, partial(self._explained, index, comparator=comparator))
+        return found, partial(self._explained, index, comparator=comparator)
 
-    def _by_lists(self) -> FusedAnswers:
+    def _by_lists(self) -> Fused:
         method, n, where = self.request.method, self.request.n, self.request.where
         assert method is not None
         needs_items = not isinstance(method, QueryMethod)
@@ -165,7 +181,7 @@ class FusionRun:
             fused = fuse(list(self.described.values()), method, k, collection=collection)
         if needs_items and where is not None:
             fused = fused.among(where.numbers)
-        return FusedAnswers(fused.head(n), self.lists, self._no_explanation)
+        return fused.head(n), self._no_explanation
 
     def _weft(self) -> WeftIndex | GrownIndex:
         options = {name: value for name, value in self._options().items() if name not in SEARCH_OPTIONS}
@@ -174,11 +190,15 @@ class FusionRun:
 
     def _vote_list(self) -> tuple[WeftIndex | GrownIndex, Ranks]:
         """Return weft's index, and its list for a vote."""
-        index, where = self._weft(), self.request.where
+        index = self._weft()
         if self.queries.items is not None:
             return index, self._search(index, weft_depth(self.request.depth), None)
-        allowed = None if where is None else where.allowed
-        return index, index.vote_list(list(self.described.values()), self.request.depth, allowed=allowed)
+        return index, index.vote_list(list(self.described.values()), self.request.depth, allowed=self._allowed())
+
+    def _allowed(self) -> Mask | None:
+        """Return which items of the index may be returned."""
+        where = self.request.where
+        return None if where is None else where.allowed[: len(self.state)]
 
     def _weights(self) -> Sequence[float] | None:
         """Return the weights of the rankers: those of the request, or the numbers that the method is spelled with."""
@@ -186,8 +206,7 @@ class FusionRun:
         return self.request.weights or (None if spelled == AGREED else spelled)
 
     def _search(self, index: Any, n: int, virtual: bool | None, **options: Any) -> Ranks:
-        where = self.request.where
-        options |= {"k": n, "allowed": None if where is None else where.allowed}
+        options |= {"k": n, "allowed": self._allowed()}
         if self.queries.items is None:
             return cut(index.search(list(self.described.values()), virtual=virtual, **options), n)
         different, rows = np.unique(self.queries.items, return_inverse=True)

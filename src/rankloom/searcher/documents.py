@@ -150,8 +150,10 @@ class Documents(Sequence[Document]):
         return Documents(ids, [one.subset(kept[low:high] - start) for one, start, low, high in own], columns)
 
     def values(self, ids: Sequence[str], field: str) -> list[tuple[Value, ...]]:
-        """Return the values of a field in some documents, as columns have them."""
-        return self.columns.values(field, self.ids.numbers(ids, "document").astype(np.intp))
+        """Return the values of a field in some documents, as columns have them; none for one that is not there."""
+        known = [id for id in ids if id in self.ids]
+        found = iter(self.columns.values(field, self.ids.numbers(known, "document").astype(np.intp)))
+        return [next(found) if id in self.ids else () for id in ids]
 
     def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which of some documents satisfy a condition."""

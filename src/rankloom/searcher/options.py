@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -13,6 +13,7 @@ from rankloom.aggregate import Method
 from rankloom.datasets.images import ImageFile
 from rankloom.ranks.arrays import Array
 from rankloom.registry import Call
+from rankloom.searcher.given_lists import Given, Neighbors
 from rankloom.searcher.page import Rerank
 from rankloom.searcher.store import Where
 
@@ -37,6 +38,16 @@ class SearchOptions(TypedDict, total=False):
     fields: Sequence[str] | None
     rerank: Rerank | None
     rerank_depth: int
+
+
+class ListOptions(SearchOptions, total=False):
+    """What the lists of one query are, and which items besides theirs may be returned."""
+
+    lists: Given
+    complete: Collection[str]
+    scores: Mapping[str, str] | None
+    neighbors: Neighbors | None
+    allowed: Collection[str] | None
 
 
 class TextOptions(SearchOptions, total=False):

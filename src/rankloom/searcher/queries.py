@@ -26,6 +26,7 @@ class QueryBatch:
     vectors: Mapping[str, Array] = field(default_factory=dict)  #: of external queries, by ranker
     encoded: Mapping[str, Contents | Array] = field(default_factory=dict)  #: as retrievers take them, by ranker
     items: NDArray[np.intp] | None = None  #: the numbers of items, if the queries are items
+    given: frozenset[str] = frozenset()  #: the rankers whose lists were given
     single: bool = False  #: whether a single query was given, rather than a list of one
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Unpack, overload
 
 from rankloom.aggregate import Method
@@ -15,6 +15,7 @@ from rankloom.searcher import options as of
 from rankloom.searcher.answer import Answer
 from rankloom.searcher.answering import answer, encoded, query_lists
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.given_lists import Given, GivenLists, Neighbors, fuse_given
 from rankloom.searcher.page import LIST_DEPTH, RERANK_DEPTH, Page, Rerank
 from rankloom.searcher.queries import QueryBatch, batch_of_queries, external_queries
 from rankloom.searcher.request import AUTO, Weights, accepting, make_request, method_names
@@ -32,6 +33,9 @@ class ReadOnlySearcher:
 
     @overload
     def search(self, query: str, k: int = ..., **options: Unpack[of.TextOptions]) -> Answer: ...
+
+    @overload
+    def search(self, query: str | None = ..., k: int = ..., **options: Unpack[of.ListOptions]) -> Answer: ...
 
     @overload
     def search(self, query: of.Several, k: int = ..., **options: Unpack[of.TextOptions]) -> list[Answer]: ...
@@ -61,6 +65,11 @@ class ReadOnlySearcher:
         fields: Sequence[str] | None = None,
         rerank: Rerank | None = None,
         rerank_depth: int = RERANK_DEPTH,
+        lists: Given | None = None,
+        complete: Collection[str] = (),
+        scores: Mapping[str, str] | None = None,
+        neighbors: Neighbors | None = None,
+        allowed: Collection[str] | None = None,
     ) -> Answer | list[Answer]:
         """Return the best documents for a query; a list of queries gives a list of answers.
 
@@ -103,17 +112,35 @@ class ReadOnlySearcher:
             A second stage: ``rerank(query, documents)`` returns a score for each of the first `rerank_depth` documents,
             by which they are sorted; the others follow. It needs texts as queries.
         rerank_depth : int
+        lists : {name of a ranker: ids, or pairs of id and score, best first}, optional
+            The lists of one query from elsewhere, 200 to 300 deep if possible: they are fused here, in place of lists
+            of the searcher's own. Ids that it does not know have the rankers' votes, and no neighbors.
+        complete : names of rankers
+            Those whose given lists ended because there was nothing more to list.
+        scores : {name of a ranker: "cosine"}, optional
+            Which given lists have cosines as scores, like the searcher's own lists: `vote` then corrects for hubs.
+        neighbors : {"listed", "all"}, optional
+            Whether the answer may have items that are in no given list: by default only with `where` or `allowed`,
+            since the engine that the lists are from may have filtered them out.
+        allowed : collection of ids, optional
+            The only items that the answer to given lists may have.
         """
-        state = self._state
-        queries = batch_of_queries(state.ids, query, image, item, vectors, ids)
+        state, given = self._state, None
+        if lists is not None:
+            given = GivenLists.of(state, lists, complete, scores, allowed, neighbors)
+            queries = given.query(query, image, item, vectors, ids)
+        elif complete or scores or neighbors is not None or allowed is not None:
+            raise InputError("complete, scores, neighbors and allowed are about given lists; give lists, too.")
+        else:
+            queries = batch_of_queries(state.ids, query, image, item, vectors, ids)
         if not len(queries):
             return []
         if rerank is not None and "texts" not in queries.parts:
             raise InputError("rerank scores documents for a text; search with a text, or leave rerank out.")
         page = Page(k, offset, group_by, facets, fields, rerank, rerank_depth)
         request = make_request(state, queries, page, method=method, rankers=rankers, weights=weights, where=where)
-        found = answer(state, queries, request)
-        known = state.calibration if "texts" in queries.parts else None
+        found = answer(state, queries, request) if given is None else fuse_given(state, queries, request, given)
+        known = state.calibration if "texts" in queries.parts and given is None else None
         sure = None if known is None else known.confidences(found.lists)
         confidences = [None] * len(queries) if sure is None else sure.tolist()
         answers = [

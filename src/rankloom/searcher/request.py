@@ -54,7 +54,7 @@ def make_request(
     chosen = None if rankers is None else text_list("rankers", rankers)
     names = accepting(state, queries, chosen)
     call = _resolved(state, queries, names, method)
-    if chosen is None and call.name in VOTERS and "weights" not in dict(call.options):
+    if chosen is None and not queries.given and call.name in VOTERS and "weights" not in dict(call.options):
         names = tuple(name for name in names if name in state.trusted) or names
     checked = _checked_weights(call, names, chosen or tuple(state.retrievers), weights)
     if checked is not None and call.name not in VOTERS:
@@ -88,7 +88,7 @@ def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -
     known = [name for name in state.retrievers if _accepts(state, name, queries)]
     names = tuple(name for name in known if chosen is None or name in chosen)
     if not names:
-        kinds = " or ".join(sorted({*queries.parts, *queries.vectors}))
+        kinds = " or ".join(sorted({*queries.parts, *queries.vectors})) or "these lists"
         advice = f"choose from {', '.join(known)}" if known else "none of this collection does"
         raise InputError(f"None of the rankers ({', '.join(chosen or state.retrievers)}) accepts {kinds}; {advice}.")
     return names
@@ -96,6 +96,8 @@ def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -
 
 def _accepts(state: State, name: str, queries: QueryBatch) -> bool:
     retriever = state.retrievers[name]
+    if queries.given:
+        return name in queries.given
     if queries.items is not None or name in queries.vectors:
         return True
     return retriever.answers_external and retriever.part in queries.parts
@@ -114,6 +116,7 @@ def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: s
         if state.graphs is not None:
             return Call("fg")
         alike = queries.items is not None or all(state.retrievers[name].comparable for name in names)
+        alike = alike and not queries.given
         return Call("weft" if alike else "vote")
     call = method.spelled() if isinstance(method, Method) else Call.given(method, "method")
     if state.graphs is not None and call.name != "fg":

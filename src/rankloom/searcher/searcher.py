@@ -12,7 +12,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankloom.errors import InputError, brief, check_flag, check_type, is_iterable, text_list, whole_number
+from rankloom.errors import (
+    InputError,
+    brief,
+    check_choice,
+    check_flag,
+    check_type,
+    is_iterable,
+    text_list,
+    whole_number,
+)
 from rankloom.fusion_graph import FusionIndex
 from rankloom.io.cache import Cache
 from rankloom.io.folder import Snapshot, read_meta
@@ -30,7 +39,7 @@ from rankloom.searcher.self_test import retested, tested
 from rankloom.searcher.state import ITEM_DEPTH, Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
 from rankloom.searcher.trial import Trial, try_out
-from rankloom.searcher.updates import added, compacted, fresh, removed
+from rankloom.searcher.updates import STORES, added, compacted, fresh, removed, with_stored
 from rankloom.threads import Progress, running
 from rankloom.weft.index import CUTOFF
 
@@ -69,6 +78,7 @@ class Searcher(ReadOnlySearcher):
         cutoff: int = CUTOFF,
         depth: int = ITEM_DEPTH,
         self_test: bool | None = None,
+        store: str = "all",
         text: str | Sequence[str] = TEXT_FIELDS,
         id: str = "id",
         filter_as_text: str | Sequence[str] = (),
@@ -98,6 +108,9 @@ class Searcher(ReadOnlySearcher):
             with less than half the quality of the best are left out, and in `vote` the others are weighted. By default
             only if there are 1,000 documents and several rankers, all of texts, whose encoders are this package's own.
             `info` has the outcome.
+        store : {"all", "ids"}
+            What is kept of the documents: with "ids", their texts are read and not kept, so that hits have ids alone,
+            and `where`, `compact` and `trial` do not work. Vectors and the words of texts are kept by the rankers.
         text : str or sequence of str
             The fields of mappings that make up their text, here and in `id` in any case; `info` has those found.
         id : str
@@ -116,21 +129,24 @@ class Searcher(ReadOnlySearcher):
             Of a table or of the texts of a folder, as in "cp1252"; UTF-8 by default.
         """
         check_flag(self_test=False if self_test is None else self_test)
+        check_choice("store", store, STORES)
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
-        text_fields, kept = text_list("text", text), text_list("filter_as_text", filter_as_text)
+        text_fields, as_text = text_list("text", text), text_list("filter_as_text", filter_as_text)
         check_type(str, id=id)
-        batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=kept, id_field=id)
+        batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=as_text, id_field=id)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         made = made_rankers(rankers, batch)
         parts = {ranker.part for ranker, _ in made.values()}
-        stored = Documents.of(batch.stored(parts), {*batch.text_fields, *kept})
+        stored = Documents.of(batch.stored(parts), {*batch.text_fields, *as_text})
         with running(progress=progress):
             ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
-            settings = fresh(Settings(cutoff, depth, batch.text_fields, len(batch.documents), batch.name, id))
+            settings = fresh(
+                Settings(cutoff, depth, batch.text_fields, store, len(batch.documents), batch.name, id_field=id)
+            )
             readable = np.flatnonzero([item not in ranking.skipped for item in batch.ids])
-            store = stored.subset(readable) if ranking.skipped else stored
-            state = tested(first_state(store, ranking, settings), self_test)
+            kept = stored.subset(readable) if ranking.skipped else stored
+            state = with_stored(tested(first_state(kept, ranking, settings), self_test))
             _build_index(state)
         return cls(state, ranking.skipped)
 

@@ -45,6 +45,7 @@ class Settings:
     cutoff: int = WEFT_CUTOFF  #: how much of each list weft uses
     depth: int = ITEM_DEPTH  #: length of the items' lists
     fields: tuple[str, ...] = TEXT_FIELDS  #: of a document, which make up its text
+    store: str = "all"  #: what is kept of documents: "all", or "ids"
     next_number: int = 0  #: the id of the next document without one
     name: str = "documents"  #: of the collection
     id_field: str = "id"  #: of documents as they are given

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
+from rankloom.errors import IndexFileError, InputError, RankloomError, brief, check_choice, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.index.base import CollectionIndex
 from rankloom.index.verify import raising
@@ -35,7 +35,7 @@ from rankloom.searcher.retriever import Model
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import Settings, State, embedded
 from rankloom.searcher.tail import Tail, under
-from rankloom.searcher.updates import prefixed, with_slots
+from rankloom.searcher.updates import STORES, prefixed, with_slots
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import check_added
 
@@ -172,6 +172,7 @@ def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
     }
     settings = Settings(**{**given, "fields": tuple(given["fields"]), **learned})
     whole_number("cutoff", settings.cutoff)
+    check_choice("store", settings.store, STORES)
     whole_number("depth", settings.depth)
     whole_number("next_number", settings.next_number, 0)
     whole_number("newer", settings.newer, 0)

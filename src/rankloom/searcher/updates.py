@@ -8,7 +8,7 @@ are then those of a build from scratch with the same statistics.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -29,12 +29,15 @@ from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import Settings, State, embedded
+from rankloom.searcher.store import Document
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import added_rows
 
 MAX_ADDED, MAX_DELETED = 0.1, 0.2  # shares of the documents of the build, and of all slots, before a merge
 BLOCK = 2**24  # pairs of old and new items that are compared at once
 SPARE = 1.5  # a list is refilled when it has fewer items left than so many times the cutoff
+
+STORES = ("all", "ids")  # what can be kept of documents
 
 Numbers = NDArray[np.intp]
 Arrays = dict[str, Array]
@@ -49,7 +52,8 @@ def added(state: State, batch: Batch) -> State:
     if known is not None:
         raise InputError(f"The document {known!r} already exists; delete it first, or give the new one another id.")
     try:
-        documents = documents.appended(batch.stored(parts))
+        stored = batch.stored(parts)
+        documents = documents.appended(stored if state.settings.store == "all" else _ids_alone(stored))
     except InputError as error:
         raise InputError(f"Nothing was added. {error}") from None
     for name, model in models.items():
@@ -62,6 +66,17 @@ def added(state: State, batch: Batch) -> State:
     old = state.settings
     settings = replace(old, next_number=old.next_number + n, newer=old.newer + n)
     return _settled(_appended(replace(_open_ended(state), settings=settings), documents, models, n))
+
+
+def with_stored(state: State) -> State:
+    """Return the state with as much of its documents as is to be kept."""
+    if state.settings.store == "all":
+        return state
+    return replace(state, store=Documents.of(_ids_alone(embedded(state)[0])))
+
+
+def _ids_alone(documents: Sequence[Document]) -> list[Document]:
+    return [{"id": document["id"]} for document in documents]
 
 
 def _tail(model: Model) -> Updatable:
@@ -227,6 +242,8 @@ def _exact(lists: ItemLists, slots: Slots, fitted: Updatable, depth: int) -> Ran
 
 def compacted(state: State) -> State:
     """Return the state that a build of its documents gives: merged, with new statistics and vocabularies of texts."""
+    if state.settings.store != "all":
+        raise InputError("The documents are not kept (store='ids'), so build the searcher again instead of compacting.")
     merged = merged_state(state) if state.is_grown else state
     documents, models = embedded(merged)
     plain = Documents.of(documents[:], documents.columns.filter_as_text)

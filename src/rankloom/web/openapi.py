@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT_K = 10
 MAX_TEXT = 10_000  # characters of a query
+MAX_ALLOWED = 100_000  # ids that a request with lists names
 MAX_NAME = 1000  # characters of an id, a field or a method
 Responses = dict[int | str, dict[str, Any]]
 ERROR: Schema = {
@@ -101,6 +102,17 @@ def body_schema(limits: Limits) -> Schema:
             "description": "For rankers that compare vectors, by name: a vector for each query. "
             "With query or queries, the other rankers use the text.",
         },
+        "lists": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "array", "items": {"anyOf": [name, {"type": "array"}]}},
+            "description": "The lists of a query by other engines, to be fused: by ranker, ids or [id, score], best "
+            "first.",
+        },
+        "complete": _list(name, 100) | {"description": "Rankers whose given lists ended because there was no more."},
+        "neighbors": {"type": "string", "enum": ["listed", "all"]}
+        | {"description": "With lists: whether unlisted items may be returned; by default only with where or allowed."},
+        "allowed": _list(name, MAX_ALLOWED) | {"description": "With lists: the ids of the only items to return."},
         "k": {"type": "integer", "minimum": 1, "maximum": limits.results}
         | {"default": DEFAULT_K, "description": "Number of hits."},
         "offset": {"type": "integer", "minimum": 0, "maximum": limits.results}

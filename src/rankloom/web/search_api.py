@@ -34,8 +34,10 @@ MAX_QUICK = 20  # queries or explained hits of a request that does not wait in t
 SMALL_BODY = 16_384  # bytes; larger ones are parsed on a thread
 #: How a query can be given; vectors may also come with a text or texts.
 QUERIES = ("query", "queries", "item", "items")
+#: With the lists of other engines.
+GIVEN = ("complete", "neighbors", "allowed")
 #: What `Searcher.search` takes as it is given.
-OPTIONS = ("rankers", "weights", "where", "group_by", "facets", "fields")
+OPTIONS = ("rankers", "weights", "where", "group_by", "facets", "fields", *GIVEN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +97,9 @@ def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
     {'query': 'cat', 'k': 3, 'offset': 0, 'method': 'auto'}
     """
     body = _json(content)
-    vectors = body.pop("vectors", None)
+    vectors, lists = body.pop("vectors", None), body.pop("lists", None)
     check(body, schema, "body")
-    arguments: Values = {**_query(body, vectors), "k": body.get("k", DEFAULT_K), "offset": body.get("offset", 0)}
+    arguments: Values = {**_query(body, vectors, lists), "k": body.get("k", DEFAULT_K), "offset": body.get("offset", 0)}
     arguments["method"] = _method(body.get("method", AUTO))
     arguments |= {name: body[name] for name in OPTIONS if name in body}
     _check_size(arguments, body.get("explain", False), limits)
@@ -118,14 +120,18 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _query(body: Values, vectors: object) -> Values:
+def _query(body: Values, vectors: object, lists: object) -> Values:
     """Return the query as `Searcher.search` takes it."""
     names = [name for name in QUERIES if name in body]
     if len(names) > 1 or (vectors is not None and names and names[0].startswith("item")):
         raise RefusedError(422, "Give one of query, queries, item and items; vectors alone, or with query or queries.")
-    if not names and vectors is None:
-        raise RefusedError(422, f"Give something to search for: {', '.join(QUERIES)} or vectors.")
-    query: Values = {}
+    if not names and vectors is None and lists is None:
+        raise RefusedError(422, f"Give something to search for: {', '.join(QUERIES)}, vectors or lists.")
+    if lists is not None and not isinstance(lists, dict):
+        raise RefusedError(422, f"lists: must be an object of lists by ranker; got {brief(lists)[:100]}.")
+    if lists is not None and (names not in ([], ["query"]) or vectors is not None):
+        raise RefusedError(422, "lists: are of one query; give them alone, or with query.")
+    query: Values = {} if lists is None else {"lists": lists}
     for name in names:
         query["item" if name.startswith("item") else "query"] = _encodable(name, body[name])
     if vectors is None:
@@ -183,6 +189,8 @@ def _check_size(arguments: Values, explain: bool, limits: Limits) -> None:
 
 def _n_queries(arguments: Values) -> int:
     query = arguments.get("item", arguments.get("query"))
+    if "lists" in arguments:
+        return 1
     if query is None:
         vectors = next(iter(arguments["vectors"].values()))
         return len(vectors) if vectors.ndim == 2 else 1
@@ -215,13 +223,13 @@ def _answer(views: Views, search: Search, answer: Answer) -> Values:
 def _hit(views: Views, search: Search, answer: Answer, hit: Hit) -> Values:
     values: Values = {"id": hit.id, "score": hit.score, "position": hit.position}
     if search.fields:
-        values["document"] = views.document(hit.number, search.fields)
+        values["document"] = {} if hit.number is None else views.document(hit.number, search.fields)
     if search.highlight:
         text, marks = answer.highlight(hit)
         values["highlight"] = {"text": text, "marks": marks}
     if search.explain:
         values["ranks"] = dict(hit.ranks)
-        parts = answer.explain(hit.number).parts[:MAX_PARTS]
+        parts = answer.explain(hit.id).parts[:MAX_PARTS]
         values["parts"] = [{name: getattr(part, name) for name in ("kind", "label", "contribution")} for part in parts]
     if "group_by" in search.arguments:
         inside = replace(search, explain=False, arguments={})

@@ -251,7 +251,7 @@ class Views:
         """Return the fused list of a query, and the list of each ranker."""
         answer = self.answer(query, choice, MEASURED_DEPTH)
         lists = self.lists(query, answer)
-        found = [(hit.number, hit.score) for hit in answer if hit.number != query.number]
+        found = [(hit.number, hit.score) for hit in answer if hit.number is not None and hit.number != query.number]
         grades = self.judgments.grades(query)
         measures = self.judgments.measures(grades, [found, *lists.values()])
         by_ranker = dict(zip(lists, measures[1:], strict=True))
@@ -307,7 +307,7 @@ class Views:
             return None
         if answer.method.partition("(")[0] not in EXPLAINED or hit.position > MAX_THROUGH:
             return []
-        why = answer.explain(hit.number)
+        why = answer.explain(hit.id)
         neighbors = [number for number, _ in flow(why, part_shares(why)).neighbors if number != hit.number]
         return [self.title(number) for number in neighbors[:2]]
 
