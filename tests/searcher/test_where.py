@@ -170,14 +170,14 @@ def test_whole_numbers_stay_exact_beside_fractions():
 def test_updates_keep_the_arrays_of_what_did_not_change():
     documents = [{"id": str(n), "n": n} for n in range(100)]
     before = Columns.restored(Columns.of(documents).arrays())
-    after = before.appended([{"id": "x", "n": 3}]).subset(np.arange(5, 101))
+    after = before.appended([{"id": "x", "n": 3}])
     new = {name for name, array in after.arrays().items() if array is not before.arrays().get(name)}
     assert all(name.startswith(("columns1_", "column_")) for name in new)
     assert mask(after, {"n": {"lt": 7}}) == mask(Columns.restored(after.arrays()), {"n": {"lt": 7}})
-    assert sum(mask(after, {"n": {"lt": 7}})) == 3
+    assert sum(mask(after, {"n": {"lt": 7}})) == 8
     few = after.subset(np.arange(50, 96))
-    assert few.n_rows == len(few) == 46
-    assert sum(mask(few, {"n": {"lt": 60}})) == 6
+    assert len(few) == 46
+    assert sum(mask(few, {"n": {"lt": 60}})) == 10
 
 
 # What the table says, case by case ------------------------------------------------------------------------------------

@@ -17,9 +17,8 @@ from rankloom.ranks.arrays import Array
 from rankloom.searcher.column import Column, Words
 from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_text, elements, type_of_field
 from rankloom.searcher.store import Document, Mask
+from rankloom.searcher.tail import with_last
 from rankloom.searcher.where import And, Condition, Exists, Not, Or, Value
-
-MIN_KEPT = 0.8  # of the rows of all parts: with fewer, deleted ones are removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,9 @@ class Part:
                 type = type_of_field(name, given, known, [documents[row] for row in rows[name]])
             columns[name] = Column.of(type, rows[name], given)
         return cls(len(documents), columns)
+
+    def __len__(self) -> int:
+        return self.n
 
     def mask(self, condition: Condition) -> Mask:
         """Return which documents satisfy a condition."""
@@ -154,7 +156,7 @@ def _joined(first: Part, second: Part, name: str) -> Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of all documents, in parts as they were added: neither adding nor deleting changes earlier parts.
+    """The columns of all documents, deleted ones among them, in parts as they were added.
 
     Examples
     --------
@@ -166,7 +168,6 @@ class Columns:
 
     parts: tuple[Part, ...]
     filter_as_text: frozenset[str]  #: which are text whatever they hold
-    kept: NDArray[np.intp] | None = None  #: rows of documents that were not deleted; None for all
 
     @classmethod
     def of(cls, documents: Sequence[Document], filter_as_text: Iterable[str] = ()) -> Columns:
@@ -180,20 +181,13 @@ class Columns:
 
     def appended(self, documents: Sequence[Document]) -> Columns:
         """Return the columns of these documents and of more after them, whose fields must have the same types."""
-        parts = [*self.parts, Part.of(documents, self.types, self.filter_as_text)]
-        kept = self.kept
-        if kept is not None:
-            kept = np.concatenate([kept, np.arange(len(documents)) + self.n_rows])
-        while len(parts) > 1 and parts[-2].n <= 2 * parts[-1].n:  # so that there are few parts
-            last = parts.pop()
-            parts[-1] = parts[-1].joined(last)
-        return Columns(tuple(parts), self.filter_as_text, kept)
+        new = Part.of(documents, self.types, self.filter_as_text)
+        return Columns(with_last(self.parts, new, Part.joined), self.filter_as_text)
 
-    def values(self, field: str, numbers: NDArray[np.intp]) -> list[tuple[Value, ...]]:
+    def values(self, field: str, rows: NDArray[np.intp]) -> list[tuple[Value, ...]]:
         """Return the values of a field in some documents."""
-        rows = numbers if self.kept is None else self.kept[numbers]
         found: list[tuple[Value, ...]] = [()] * len(rows)
-        for part, start in zip(self.parts, accumulate((part.n for part in self.parts), initial=0), strict=False):
+        for part, start in zip(self.parts, accumulate(map(len, self.parts), initial=0), strict=False):
             here = np.flatnonzero((rows >= start) & (rows < start + part.n))
             if field in part.columns:
                 for at, own in zip(here.tolist(), part.columns[field].of_rows(rows[here] - start), strict=True):
@@ -202,35 +196,21 @@ class Columns:
 
     def subset(self, numbers: NDArray[np.intp]) -> Columns:
         """Return the columns of some documents, by ascending number."""
-        kept = numbers if self.kept is None else self.kept[numbers]
-        if len(kept) >= MIN_KEPT * self.n_rows:
-            return Columns(self.parts, self.filter_as_text, kept)
-        cuts = np.searchsorted(kept, list(accumulate((part.n for part in self.parts), initial=0)))
-        starts = accumulate((part.n for part in self.parts), initial=0)
-        pairs = zip(self.parts, starts, cuts[:-1], cuts[1:], strict=False)
-        parts = [part.subset(kept[low:high] - start) for part, start, low, high in pairs]
-        return Columns(tuple(parts), self.filter_as_text)
+        return Columns((reduce(Part.joined, self.parts).subset(numbers),), self.filter_as_text)
 
     def mask(self, condition: Condition) -> Mask:
         """Return which documents satisfy a checked condition."""
         found: Mask = np.concatenate([part.mask(condition) for part in self.parts])
-        return found if self.kept is None else found[self.kept]
-
-    @property
-    def n_rows(self) -> int:
-        """The number of documents, counting deleted ones."""
-        return sum(part.n for part in self.parts)
+        return found
 
     def __len__(self) -> int:
-        return self.n_rows if self.kept is None else len(self.kept)
+        return sum(map(len, self.parts))
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that `restored` makes the columns from: the same objects for a part that did not change."""
         parts = enumerate(self.parts)
         arrays = {f"columns{at}_{name}": array for at, part in parts for name, array in part.arrays.items()}
         arrays["column_text_fields"] = _packed_json(sorted(self.filter_as_text))
-        if self.kept is not None:
-            arrays["column_kept"] = np.packbits(np.isin(np.arange(self.n_rows), self.kept))
         return arrays
 
     @classmethod
@@ -242,12 +222,7 @@ class Columns:
             parts.append(Part.restored({name: arrays[f"{prefix}{name}"] for name in ("fields", *ARRAYS)}))
         columns = cls(tuple(parts), frozenset(map(str, _parsed_json(arrays["column_text_fields"]))))
         _require(parts, "parts")
-        if "column_kept" not in arrays:
-            return columns
-        kept = _checked_array(arrays, "column_kept", np.uint8)
-        _require(len(kept) == -(-columns.n_rows // 8), "sizes")
-        rows = np.flatnonzero(np.unpackbits(kept, count=columns.n_rows))
-        return Columns(columns.parts, columns.filter_as_text, rows)
+        return columns
 
 
 ARRAYS: dict[str, type[np.generic]] = {

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import reduce
 from itertools import accumulate
 from typing import overload
 
@@ -19,12 +20,10 @@ from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.columns import Columns
 from rankloom.searcher.field_types import TEXT, Types
-from rankloom.searcher.slots import packed_rows, unpacked_rows
+from rankloom.searcher.slots import Slots
 from rankloom.searcher.store import Document, Mask
+from rankloom.searcher.tail import joined, with_last
 from rankloom.searcher.where import Condition, Function, Value
-
-MIN_KEPT = 0.8  # of the rows of all segments: with fewer, deleted ones are removed
-FACTOR = 2  # a segment is joined with one that is at most so many times as large
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +50,15 @@ class Segment:
 
     def joined(self, more: Segment) -> Segment:
         """Return these documents, followed by others."""
-        blobs = (np.concatenate([self.blob, more.blob]), np.concatenate([self.id_bytes, more.id_bytes]))
-        pointers = (_following(self.ptr, more.ptr), _following(self.id_ptr, more.id_ptr))
-        return Segment(blobs[0], pointers[0], blobs[1], pointers[1])
+        return Segment(**joined([self.arrays(), more.arrays()]))
 
     def subset(self, rows: NDArray[np.intp]) -> Segment:
         """Return some of the documents, by ascending number."""
         return Segment(*_pieces(self.blob, self.ptr, rows), *_pieces(self.id_bytes, self.id_ptr, rows))
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays that `restored` makes it from."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Segment:
@@ -74,7 +75,7 @@ class Segment:
 
 
 class Documents(Sequence[Document]):
-    """The store of documents in this process: segments, as they were added, of which deleted rows are left out.
+    """The store of documents in this process: segments, as they were added, and the slots that were not deleted.
 
     Examples
     --------
@@ -83,14 +84,12 @@ class Documents(Sequence[Document]):
     ('a dog', 2, [{'id': 'b', 'text': 'a dog'}, None])
     """
 
-    def __init__(
-        self, ids: Ids, segments: Sequence[Segment], columns: Columns, kept: NDArray[np.intp] | None = None
-    ) -> None:
+    def __init__(self, ids: Ids, segments: Sequence[Segment], columns: Columns, slots: Slots | None = None) -> None:
         self.ids = ids
         self.columns = columns
         self._segments = tuple(segments)
-        self._kept = kept  # the rows of documents that were not deleted; None for all
         self._starts = list(accumulate(map(len, segments), initial=0))
+        self.slots = slots or Slots(self._starts[-1])
 
     @classmethod
     def of(cls, documents: Sequence[Document], filter_as_text: Iterable[str] = ()) -> Documents:
@@ -108,7 +107,7 @@ class Documents(Sequence[Document]):
             return [self[at] for at in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(number)
-        row = number % len(self) if self._kept is None else int(self._kept[number])
+        row = number % len(self) if self.slots.kept is None else int(self.slots.kept[number])
         at = bisect_right(self._starts, row) - 1
         return _parsed(number, self._segments[at][row - self._starts[at]])
 
@@ -132,27 +131,27 @@ class Documents(Sequence[Document]):
     def appended(self, more: Sequence[Document]) -> Documents:
         """Return these documents, followed by others."""
         columns = self.columns.appended(more)
-        segments, kept = [*self._segments, Segment.of(more)], self._kept
-        if kept is not None:
-            kept = np.concatenate([kept, np.arange(len(more)) + self._starts[-1]])
-        while len(segments) > 1 and len(segments[-2]) <= FACTOR * len(segments[-1]):
-            segments[-2:] = [segments[-2].joined(segments[-1])]
-        return Documents(Ids([*self.ids, *_ids(more)]), segments, columns, kept)
+        segments = with_last(self._segments, Segment.of(more), Segment.joined)
+        return Documents(Ids([*self.ids, *_ids(more)]), segments, columns, self.slots.appended(len(more)))
 
-    def subset(self, numbers: NDArray[np.intp]) -> Documents:
-        """Return only these documents, by ascending number."""
-        ids, columns = Ids(self.ids[number] for number in numbers.tolist()), self.columns.subset(numbers)
-        kept = numbers if self._kept is None else self._kept[numbers]
-        if len(kept) >= MIN_KEPT * self._starts[-1]:
-            return Documents(ids, self._segments, columns, kept)
-        cuts = np.searchsorted(kept, self._starts)
-        own = zip(self._segments, self._starts, cuts[:-1], cuts[1:], strict=False)
-        return Documents(ids, [one.subset(kept[low:high] - start) for one, start, low, high in own], columns)
+    def without(self, numbers: NDArray[np.intp]) -> Documents:
+        """Return the documents without some, whose slots stay empty until `compacted`."""
+        slots = self.slots.without(numbers)
+        gone = set(numbers.tolist())
+        ids = Ids(id for number, id in enumerate(self.ids) if number not in gone)
+        return Documents(ids, self._segments, self.columns, slots)
+
+    def compacted(self) -> Documents:
+        """Return the documents without empty slots."""
+        if self.slots.kept is None:
+            return self
+        segment = reduce(Segment.joined, self._segments).subset(self.slots.kept)
+        return Documents(self.ids, [segment], self.columns.subset(self.slots.kept))
 
     def values(self, ids: Sequence[str], field: str) -> list[tuple[Value, ...]]:
         """Return the values of a field in some documents, as columns have them; none for one that is not there."""
         known = [id for id in ids if id in self.ids]
-        found = iter(self.columns.values(field, self.ids.numbers(known, "document").astype(np.intp)))
+        found = iter(self.columns.values(field, self.slots.inside(self.ids.numbers(known, "document"))))
         return [next(found) if id in self.ids else () for id in ids]
 
     def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
@@ -166,14 +165,15 @@ class Documents(Sequence[Document]):
         """Return which documents satisfy a checked condition."""
         if callable(where):
             return np.fromiter((_is_true(where(document)) for document in self), np.bool_, len(self))
-        return self.columns.mask(where)
+        mask = self.columns.mask(where)
+        return mask if self.slots.kept is None else mask[self.slots.kept]
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that `restored` makes the documents from: the same objects for an unchanged segment."""
-        arrays = self.columns.arrays()
+        arrays = {**self.columns.arrays(), **self.slots.arrays()}
         for at, segment in enumerate(self._segments):
-            arrays |= {f"documents{at}_{field.name}": getattr(segment, field.name) for field in fields(segment)}
-        return arrays if self._kept is None else {**arrays, "document_kept": packed_rows(self._kept, self._starts[-1])}
+            arrays |= {f"documents{at}_{name}": array for name, array in segment.arrays().items()}
+        return arrays
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Documents:
@@ -183,12 +183,12 @@ class Documents(Sequence[Document]):
             start = f"documents{len(segments)}_"
             segments.append(Segment.restored({field.name: arrays[start + field.name] for field in fields(Segment)}))
         ids = [id for segment in segments for id in unpacked(segment.id_bytes, segment.id_ptr)]
-        kept = unpacked_rows(arrays["document_kept"], len(ids)) if "document_kept" in arrays else None
-        ids = ids if kept is None else [ids[row] for row in kept.tolist()]
-        columns = Columns.restored(arrays)
+        slots, columns = Slots.restored(arrays, len(ids)), Columns.restored(arrays)
         if len(columns) != len(ids):
             raise InputError("The columns of the documents do not match their ids.")
-        return cls(Ids(ids), segments, columns, kept)
+        return cls(
+            Ids(ids if slots.kept is None else [ids[row] for row in slots.kept.tolist()]), segments, columns, slots
+        )
 
 
 class IdStore:
@@ -230,11 +230,6 @@ def _is_true(found: object) -> bool:
 
 def _ids(documents: Iterable[Document]) -> Iterator[str]:
     return (document["id"] for document in documents)
-
-
-def _following(ptr: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return pointers followed by those to what follows."""
-    return np.concatenate([ptr[:-1], more + ptr[-1]])
 
 
 def _pieces(blob: NDArray[np.uint8], ptr: NDArray[np.int64], rows: NDArray[np.intp]) -> tuple[Array, Array]:

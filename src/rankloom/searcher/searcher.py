@@ -144,9 +144,9 @@ class Searcher(ReadOnlySearcher):
             settings = fresh(
                 Settings(cutoff, depth, batch.text_fields, store, len(batch.documents), batch.name, id_field=id)
             )
-            readable = np.flatnonzero([item not in ranking.skipped for item in batch.ids])
-            kept = stored.subset(readable) if ranking.skipped else stored
-            state = with_stored(tested(first_state(kept, ranking, settings), self_test))
+            unreadable = np.flatnonzero([item in ranking.skipped for item in batch.ids])
+            readable = stored.without(unreadable).compacted()
+            state = with_stored(tested(first_state(readable, ranking, settings), self_test))
             _build_index(state)
         return cls(state, ranking.skipped)
 

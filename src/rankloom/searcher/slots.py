@@ -74,27 +74,22 @@ class Slots:
 
     def without(self, documents: NDArray[np.intp]) -> Slots:
         """Return the slots after some documents were deleted."""
-        return Slots(self.n, np.delete(self.numbers, documents))
+        return Slots(self.n, np.delete(self.numbers, documents)) if len(documents) else self
 
     def arrays(self) -> dict[str, Array]:
         """Return the array that `restored` needs: a bit for each slot, if some are deleted."""
-        return {} if self.kept is None else {"kept": packed_rows(self.kept, self.n)}
+        if self.kept is None:
+            return {}
+        mask = np.zeros(self.n, np.bool_)
+        mask[self.kept] = True
+        return {"kept": np.packbits(mask)}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array], n: int) -> Slots:
         """Return the slots that `arrays` describes."""
-        return cls(n, unpacked_rows(arrays["kept"], n) if "kept" in arrays else None)
-
-
-def packed_rows(kept: NDArray[np.intp], n: int) -> Array:
-    """Return a bit for each of n rows: whether it is kept."""
-    mask = np.zeros(n, np.bool_)
-    mask[kept] = True
-    return np.packbits(mask)
-
-
-def unpacked_rows(bits: Array, n: int) -> NDArray[np.intp]:
-    """Return the rows that `packed_rows` packed."""
-    if bits.dtype != np.uint8 or bits.shape != (-(-n // 8),):
-        raise InputError("The bits of deleted documents do not match the documents.")
-    return np.flatnonzero(np.unpackbits(bits, count=n))
+        if "kept" not in arrays:
+            return cls(n)
+        bits = arrays["kept"]
+        if bits.dtype != np.uint8 or bits.shape != (-(-n // 8),):
+            raise InputError("The bits of deleted documents do not match the documents.")
+        return cls(n, np.flatnonzero(np.unpackbits(bits, count=n)))

@@ -65,14 +65,11 @@ class State:
     item_lists: Mapping[str, ItemLists]  #: of all slots, by the name of the ranker
     settings: Settings
     graphs: FusionIndex | None = None  #: the index of a searcher that has no retrievers and no lists
-    slots: Slots = None  # type: ignore[assignment]  #: of the documents; by default one for each
     tail: Tail = field(default_factory=Tail)  #: what documents that were added append to retrievers, lists and indexes
-    grown: Mapping[Names, GrownIndex] = field(default_factory=dict)  #: indexes, if `is_grown`, by the names of rankers
+    grown: Mapping[Names, GrownIndex] = field(
+        default_factory=dict
+    )  #: those of `choices`, if it was opened or has grown
     indexes: IndexCache = field(default_factory=lambda: IndexCache(LRUCache(MAX_INDEXES)), repr=False)
-
-    def __post_init__(self) -> None:
-        if self.slots is None:
-            object.__setattr__(self, "slots", Slots(len(self.ids)))
 
     @classmethod
     def of_documents(
@@ -100,7 +97,12 @@ class State:
     @property
     def is_grown(self) -> bool:
         """Whether documents were added or deleted since the build or the last merge."""
-        return bool(self.grown)
+        return len(self.tail) > 0 or self.slots.kept is not None
+
+    @cached_property
+    def slots(self) -> Slots:
+        """The slots of the documents."""
+        return self.store.slots if isinstance(self.store, Documents) else Slots(len(self.ids))
 
     @cached_property
     def lists(self) -> Mapping[str, Ranks]:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankloom.errors import IndexFileError, InputError, RankloomError, brief, check_choice, is_function, whole_number
-from rankloom.fusion_graph import FusionIndex
-from rankloom.index.base import CollectionIndex
 from rankloom.index.verify import raising
 from rankloom.io.folder import Snapshot, open_folder
 from rankloom.io.folder_writer import FolderWriter
@@ -32,15 +29,13 @@ from rankloom.searcher.guard import Guard
 from rankloom.searcher.item_lists import ItemLists
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
-from rankloom.searcher.slots import Slots
-from rankloom.searcher.state import Settings, State, embedded
+from rankloom.searcher.state import Names, Settings, State, embedded
 from rankloom.searcher.tail import Tail, under
-from rankloom.searcher.updates import STORES, prefixed, with_slots
+from rankloom.searcher.updates import STORES, prefixed, with_documents
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import check_added
 
 KIND = "rankloom searcher"
-KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 
 Arrays = dict[str, Array]
@@ -50,7 +45,7 @@ Meta = dict[str, Any]  #: JSON
 def save_state(state: State, writer: FolderWriter, base: Snapshot | None) -> Snapshot:
     """Write a state to a folder as its next generation; what `base` has is not written again."""
     documents, models = embedded(state)
-    arrays: Arrays = {**documents.arrays(), **state.slots.arrays(), **state.tail.stored()}
+    arrays: Arrays = {**documents.arrays(), **state.tail.stored()}
     for number, (name, model) in enumerate(models.items()):
         _check_storable(model)
         if not model.stored:
@@ -102,48 +97,25 @@ def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, En
         more = tail.under(f"ranker{number}")
         added = model.updatable.subset(np.empty(0, np.intp)).with_rows(more) if len(tail) else None
         models[model.name] = replace(model, tail=added, stored=dict(stored))
-    slots = _slots(arrays, documents, models, tail, path)
+    n = documents.slots.n
+    tails = {model.tail.n_items for model in models.values() if model.tail is not None}
+    if {model.n_slots for model in models.values()} != {n} or not tails <= {len(tail)}:
+        raise IndexFileError(f"{path} is damaged: its rankers and documents do not match; build the searcher again.")
     lists = {
-        name: ItemLists.restored(under(arrays, f"lists{at}"), tail.under(f"lists{at}"), slots.n, settings.depth)
+        name: ItemLists.restored(under(arrays, f"lists{at}"), tail.under(f"lists{at}"), n, settings.depth)
         for at, name in enumerate(models)
     }
-    state = State(documents.ids, documents, models, lists, settings, slots=slots, tail=tail)
-    indexes = [_index(about, under(arrays, f"index{at}"), path) for at, about in enumerate(meta["indexes"])]
-    if not len(tail) and slots.kept is None:
-        return _with_indexes(state, meta["indexes"], indexes)
-    if [tuple(about["rankers"]) for about in meta["indexes"]] != state.choices:
-        raise IndexFileError(f"{path} is damaged: its indexes are not those of its rankers; build the searcher again.")
-    return with_slots(_with_grown(state, indexes, path), documents, models, slots)
+    state = State(documents.ids, documents, models, lists, settings, tail=tail)
+    state = replace(state, grown=_grown(state, arrays, meta["indexes"], path))
+    return with_documents(state, documents, models) if state.is_grown else state
 
 
-def _slots(
-    arrays: Mapping[str, Array], documents: Documents, models: Mapping[str, Model], tail: Tail, path: Path
-) -> Slots:
-    """Return the slots of all documents; raise IndexFileError unless there are as many in all parts."""
-    sizes = {model.n_slots for model in models.values()}
-    added = {model.tail.n_items for model in models.values() if model.tail is not None}
-    if len(sizes) == 1 and added <= {len(tail)}:
-        slots = Slots.restored(arrays, *sizes)
-        if len(slots) == len(documents):
-            return slots
-    raise IndexFileError(f"{path} is damaged: its rankers and documents do not match; build the searcher again.")
-
-
-def _with_indexes(state: State, described: Sequence[Meta], indexes: Sequence[CollectionIndex[Any]]) -> State:
-    """Return a state with the indexes that are used by default."""
-    for about, index in zip(described, indexes, strict=True):
-        options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
-        key = state.key(type(index), about["rankers"], options)
-        state.indexes.get(key, partial(index.with_ids, state.ids), keep=True)
-    return state
-
-
-def _with_grown(state: State, indexes: Sequence[CollectionIndex[Any]], path: Path) -> State:
-    """Return a state whose indexes have the rows of added documents."""
+def _grown(state: State, arrays: Mapping[str, Array], described: Sequence[Meta], path: Path) -> dict[Names, GrownIndex]:
+    """Return the indexes of a state, with the rows of added documents."""
     grown = {}
-    for number, (names, base) in enumerate(zip(state.choices, indexes, strict=True)):
-        fits = base.settings.n_rankers == len(names) and base.n_items == state.slots.n - len(state.tail)
-        if not isinstance(base, WeftIndex) or not fits:
+    for number, (names, about) in enumerate(zip(state.choices, described, strict=True)):
+        base = WeftIndex.of_arrays(under(arrays, f"index{number}"), about, path)
+        if base.settings.n_rankers != len(names) or base.n_items != state.slots.n - len(state.tail):
             raise IndexFileError(f"{path} is damaged: an index is not that of its rankers; build the searcher again.")
         grown[names] = GrownIndex(base, state.slots, state.ids)
         if len(state.tail):
@@ -151,7 +123,7 @@ def _with_grown(state: State, indexes: Sequence[CollectionIndex[Any]], path: Pat
             with raising(path):
                 check_added(base, rows, state.slots.n)
             grown[names] = grown[names].appended(rows, [state.item_lists[name] for name in names])
-    return replace(state, grown=grown)
+    return grown
 
 
 def _check_encoders(encoders: Mapping[str, Encode | None], needed: Collection[str], path: Path) -> None:
@@ -184,10 +156,6 @@ def _settings(given: Meta, rankers: Sequence[str]) -> Settings:
     return settings
 
 
-def _index(about: Meta, arrays: Mapping[str, Array], path: Path) -> CollectionIndex[Any]:
-    return KINDS[about["kind"]].of_arrays(arrays, about, path)
-
-
 def _model(
     about: Meta, arrays: Mapping[str, Array], probes: Mapping[str, Array], encoders: Mapping[str, Encode | None]
 ) -> Model:
@@ -214,22 +182,13 @@ def _check_storable(model: Model) -> None:
 
 
 def _meta(state: State, models: Mapping[str, Model], indexes: list[WeftIndex]) -> Meta:
-    described = [
-        {
-            "kind": type(index).__name__,
-            "rankers": list(index.settings.rankers),
-            "options": {"cutoff": index.settings.cutoff, "depth": index.settings.depth},
-            "settings": index.settings.to_dict(),
-        }
-        for index in indexes
-    ]
     return {
         "kind": KIND,
         "settings": asdict(state.settings),
         "sizes": {"n_items": len(state)},
-        "added": list(state.tail.sizes),
+        "added": list(map(len, state.tail.parts)),
         "rankers": [_about_ranker(model) for model in models.values()],
-        "indexes": described,
+        "indexes": [{"settings": index.settings.to_dict()} for index in indexes],
         "versions": {"rankloom": __version__, "numpy": np.__version__},
     }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,48 +12,68 @@ from rankloom.errors import InputError
 from rankloom.ranks.arrays import Array
 
 Arrays = Mapping[str, Array]
+T = TypeVar("T", bound=Sized)
 FACTOR = 2  # a part is joined with one that is at most so many times as large
 
 
 @dataclass(frozen=True, eq=False)
-class Tail:
-    """Rows of arrays, appended part by part; parts of similar size are joined, so there are few."""
+class Rows:
+    """Arrays with rows of n documents."""
 
-    parts: tuple[Arrays, ...] = ()
-    sizes: tuple[int, ...] = ()  #: the number of documents of each part
+    arrays: Arrays
+    n: int
 
     def __len__(self) -> int:
-        return sum(self.sizes)
+        return self.n
+
+    def joined(self, more: Rows) -> Rows:
+        """Return these rows, followed by others."""
+        return Rows(joined([self.arrays, more.arrays]), self.n + more.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """Rows of arrays, appended part by part."""
+
+    parts: tuple[Rows, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
 
     def appended(self, arrays: Arrays, n: int) -> Tail:
         """Return the tail with the rows of n more documents."""
-        parts, sizes = [*self.parts, arrays], [*self.sizes, n]
-        while len(parts) > 1 and sizes[-2] <= FACTOR * sizes[-1]:
-            parts[-2:], sizes[-2:] = [joined(parts[-2:])], [sum(sizes[-2:])]
-        return Tail(tuple(parts), tuple(sizes))
+        return Tail(with_last(self.parts, Rows(arrays, n), Rows.joined))
 
     def under(self, prefix: str) -> Arrays:
         """Return the arrays of all parts, as one, whose names start with a prefix, without it."""
-        own = [under(part, prefix) for part in self.parts]
+        own = [under(part.arrays, prefix) for part in self.parts]
         return joined(own) if own and own[0] else {}
 
     def stored(self) -> dict[str, Array]:
         """Return the arrays of all parts by name: the same objects for a part that did not change."""
         parts = enumerate(self.parts)
-        return {f"tail{at}_{name}": array for at, part in parts for name, array in part.items()}
+        return {f"tail{at}_{name}": array for at, part in parts for name, array in part.arrays.items()}
 
     @classmethod
     def restored(cls, arrays: Arrays, sizes: Sequence[int]) -> Tail:
         """Return the tail that `stored` described, with the sizes of its parts."""
-        parts: list[Arrays] = []
+        parts: list[Rows] = []
         for at, size in enumerate(sizes):
             if type(size) is not int or size < 1:
                 raise InputError(f"The size of a part must be a whole number; got {size!r}.")
             own = under(arrays, f"tail{at}")
-            if parts and own.keys() != parts[0].keys():
+            if parts and own.keys() != parts[0].arrays.keys():
                 raise InputError("The parts of added documents do not match each other.")
-            parts.append(own)
-        return cls(tuple(parts), tuple(sizes))
+            parts.append(Rows(own, size))
+        return cls(tuple(parts))
+
+
+def with_last(parts: Sequence[T], last: T, join: Callable[[T, T], T]) -> tuple[T, ...]:
+    """Return parts with one more; those of similar size are joined, so there are few."""
+    *before, last = *parts, last
+    while before and len(before[-1]) <= FACTOR * len(last):
+        last = join(before.pop(), last)
+    return (*before, last)
 
 
 def under(arrays: Arrays, prefix: str) -> Arrays:

@@ -85,7 +85,7 @@ def _tail(model: Model) -> Updatable:
 
 def _open_ended(state: State) -> State:
     """Return the state with indexes that rows can be added to."""
-    if state.is_grown:
+    if state.grown:
         return state
     return replace(state, grown={names: _base_index(state, names) for names in state.choices})
 
@@ -98,7 +98,7 @@ def _base_index(state: State, names: tuple[str, ...]) -> GrownIndex:
 
 def _appended(state: State, documents: Documents, models: Mapping[str, Model], n: int) -> State:
     """Return a state with n more documents, whose rows the models have already."""
-    slots, new = state.slots.appended(n), np.arange(len(state.tail), len(state.tail) + n)
+    slots, new = documents.slots, np.arange(len(state.tail), len(state.tail) + n)
     arrays: Arrays = {}
     lists = {}
     for number, (name, model) in enumerate(models.items()):
@@ -114,23 +114,15 @@ def _appended(state: State, documents: Documents, models: Mapping[str, Model], n
         grown[names] = index.appended(rows, [lists[name] for name in names])
         arrays |= prefixed(f"index{number}", rows)
     new_state = replace(state, item_lists=lists, grown=grown, tail=state.tail.appended(arrays, n))
-    return with_slots(new_state, documents, models, slots)
+    return with_documents(new_state, documents, models)
 
 
-def with_slots(state: State, documents: Documents, models: Mapping[str, Model], slots: Slots) -> State:
-    """Return a state with these documents, in these slots."""
+def with_documents(state: State, documents: Documents, models: Mapping[str, Model]) -> State:
+    """Return a state with these documents, in their slots."""
+    ids, slots = documents.ids, documents.slots
     retrievers = {name: replace(model, slots=slots) for name, model in models.items()}
-    grown = {names: replace(index, slots=slots, ids=documents.ids) for names, index in state.grown.items()}
-    return State(
-        documents.ids,
-        documents,
-        retrievers,
-        state.item_lists,
-        state.settings,
-        slots=slots,
-        tail=state.tail,
-        grown=grown,
-    )
+    grown = {names: replace(index, slots=slots, ids=ids) for names, index in state.grown.items()}
+    return State(ids, documents, retrievers, state.item_lists, state.settings, tail=state.tail, grown=grown)
 
 
 def _new_lists(lists: ItemLists, model: Model, new: Updatable) -> Arrays:
@@ -175,11 +167,9 @@ def removed(state: State, numbers: Numbers) -> State:
     documents, models = embedded(state)
     for model in models.values():
         _ = model.updatable  # or an error
-    kept = np.delete(np.arange(len(state)), numbers)
-    newer = int((kept >= len(state) - state.settings.newer).sum())
+    newer = state.settings.newer - int((numbers >= len(state) - state.settings.newer).sum())
     state = replace(state, settings=replace(state.settings, newer=newer))
-    new = with_slots(_open_ended(state), documents.subset(kept), models, state.slots.without(numbers))
-    return _settled(_refilled(new))
+    return _settled(_refilled(with_documents(_open_ended(state), documents.without(numbers), models)))
 
 
 def _refilled(state: State) -> State:
@@ -220,7 +210,7 @@ def merged_state(state: State) -> State:
         fitted = fitted if slots.kept is None else fitted.subset(slots.numbers)
         models[name] = replace(model, fitted=fitted, tail=None, slots=None, stored={})
         lists[name] = _exact(state.item_lists[name], slots, fitted, depth)
-    return State.of_documents(documents, models, lists, state.settings)
+    return State.of_documents(documents.compacted(), models, lists, state.settings)
 
 
 def _exact(lists: ItemLists, slots: Slots, fitted: Updatable, depth: int) -> Ranks:
