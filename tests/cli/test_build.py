@@ -294,7 +294,7 @@ def test_lines_count_from_1(lines, message, tmp_path):
 
 def test_mistakes_are_one_sentence(folder, tmp_path):
     path = folder / "s.loom"
-    assert "Give one of QUERY, --item, --image and --queries" in sentence(run("search", path))
+    assert "Give one of QUERY, --item, --image, --queries and" in sentence(run("search", path))
     assert "Give one of QUERY" in sentence(run("search", path, "heart", "--item", "d1"))
     assert "--comparator does not apply" in sentence(run("search", path, "heart", "--comparator", "mcs"))
     assert "--where takes FIELD=VALUE" in sentence(run("search", path, "heart", "--where", "year"))
