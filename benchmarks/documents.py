@@ -17,7 +17,8 @@ FILES = (
 )
 WORDS = 100  # of a generated text
 VOCABULARY, TOPIC_WORDS, TOPIC_SHARE = 500_000, 200, 0.3  # of generated texts; each cluster has its topic's words
-CLUSTER, WIDTH, SPREAD = 200, 256, 1.0  # generated vectors: items of a cluster, numbers, noise beside the center
+CLUSTER, FIELD, WIDTH = 200, 50, 256  # generated vectors: items of a cluster, clusters of a field, numbers
+COMMON, FIELDS, NOISE = 1.0, 0.8, (0.9, 2.6)  # deviations beside that of centers of clusters in their field
 
 
 def documents(n, seed=0):
@@ -63,18 +64,29 @@ def generated(n, n_queries, seed=0):
     """Return `n` texts and their vectors, and queries with theirs.
 
     Frequencies of words fall as Zipf's law has it; a share of the words of a text is from the topic of its cluster. A
-    vector is the center of the cluster plus noise.
+    vector is the center of its cluster plus noise, more for some items than for others; centers are near that of their
+    field. The mean cosine with the 10th, 60th and 1,000th neighbor of 20,000 is about as with `static`: .59, .52, .39.
     """
     rng = np.random.default_rng(seed)
     n_clusters = max(n // CLUSTER, 1)
     clusters = np.append(rng.integers(0, n_clusters, n), rng.integers(0, n_clusters, n_queries))
-    vectors = rng.normal(size=(len(clusters), WIDTH)).astype(np.float32)
-    vectors *= SPREAD
-    vectors += rng.normal(size=(n_clusters, WIDTH)).astype(np.float32)[clusters]
+    vectors = normal(rng, len(clusters)) * rng.uniform(*NOISE, (len(clusters), 1)).astype(np.float32)
+    vectors += centers(rng, n_clusters)[clusters]
     topics = zipf(rng, (n_clusters, TOPIC_WORDS))
     texts = [text(rng, topics[cluster], WORDS) for cluster in clusters[:n]]
     queries = [text(rng, topics[cluster], rng.integers(2, 6)) for cluster in clusters[n:]]
     return texts, vectors[:n], queries, vectors[n:]
+
+
+def centers(rng, n):
+    """Return the centers of clusters."""
+    fields = normal(rng, max(n // FIELD, 1)) * np.float32(FIELDS)
+    return normal(rng, 1) * np.float32(COMMON) + fields[rng.integers(0, len(fields), n)] + normal(rng, n)
+
+
+def normal(rng, n):
+    """Return normal numbers, a row for each of `n`."""
+    return rng.standard_normal((n, WIDTH), dtype=np.float32)
 
 
 def text(rng, topic, length):

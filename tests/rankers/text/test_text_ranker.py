@@ -29,8 +29,8 @@ def test_options_are_the_fields_of_a_ranker():
 
 def test_rankers_of_the_same_texts_tokenize_them_once(monkeypatch):
     split = []
-    sentences = Tokenizer.sentences
-    monkeypatch.setattr(Tokenizer, "sentences", lambda self, text: split.append(text) or sentences(self, text))
+    pieces = Tokenizer.pieces
+    monkeypatch.setattr(Tokenizer, "pieces", lambda self, text: split.append(text) or pieces(self, text))
     queries = Queries(Ids(["q"]), {"q": {"b": 1}}, {"texts": ["attacks"]})
     collection = Collection("t", Ids(["a", "b", "c"]), {"texts": TEXTS}, queries=queries)
     rank_collection(collection, ["okapi", "jaccard", "2grams-cosine", "gnf-wgu"])

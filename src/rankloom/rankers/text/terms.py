@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 WORD = re.compile(r"[^\W_]*[^\W\d_][^\W_]*")  # letters and digits of any alphabet, at least one letter
-WORD_OR_NUMBER = re.compile(r"[^\W_]+")
 CLITIC = re.compile(r"['’](?:s|t|d|m|ll|re|ve)\b")  # patient's, isn't, they're
 SENTENCE_END = re.compile(r"[.!?]+(?:[\"')\]]*)(?=\s|$)|\n+")  # not the period in 1.9
+PIECE = re.compile(rf"[^\W_]+|{SENTENCE_END.pattern}")  # a word or number, or the end of a sentence
+DROPPED, END = "", "."  # what a piece that is no word becomes
 UNKNOWN = -1  # number of words that are not in the collection
 
 _FUNCTION_WORDS = """
@@ -64,29 +67,64 @@ class Tokenizer:
     stem: bool = True  #: whether to replace words by Porter stems
     stop_words: Collection[str] = STOP_WORDS  #: removed before stemming; lower case
     numbers: bool = False  #: whether tokens without a letter, such as 26, are words; B12 always is
-    _stems: dict[str, str] = field(init=False, repr=False, compare=False)
+    _tokens: _Tokens = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_words", frozenset(self.stop_words))
-        object.__setattr__(self, "_stems", dict.fromkeys(self.stop_words, ""))
+        object.__setattr__(self, "_tokens", _Tokens(self.stem, self.numbers, self.stop_words))
 
     def sentences(self, text: str) -> list[list[str]]:
         """Return the words of each sentence in order, without empty sentences."""
-        plain = CLITIC.sub("", unicodedata.normalize("NFKC", text).lower())
-        pattern = WORD_OR_NUMBER if self.numbers else WORD
-        sentences = ([self._token(word) for word in pattern.findall(part)] for part in SENTENCE_END.split(plain))
-        filtered = ([word for word in sentence if word] for sentence in sentences)
-        return [sentence for sentence in filtered if sentence]
+        tokens = filter(None, map(self._tokens.__getitem__, self.pieces(text)))
+        return [list(words) for is_end, words in groupby(tokens, END.__eq__) if not is_end]
 
-    def _token(self, word: str) -> str:
-        token = self._stems.get(word)
-        if token is None:
-            token = self._stems[word] = self._stem(word)
+    def pieces(self, text: str) -> list[str]:
+        """Return the words, numbers and ends of sentences of a text, in lower case."""
+        plain = unicodedata.normalize("NFKC", text).lower()
+        return PIECE.findall(CLITIC.sub("", plain) if "'" in plain or "’" in plain else plain)
+
+    def numbering(self) -> Numbering:
+        """Return an empty numbering of the words of texts."""
+        return Numbering(self._tokens)
+
+
+class _Tokens(dict[str, str]):
+    """From pieces of texts to their tokens: the stem of a word, END or DROPPED. Each is computed once."""
+
+    def __init__(self, stem: bool, numbers: bool, stop_words: Iterable[str]) -> None:
+        super().__init__(dict.fromkeys(stop_words, DROPPED))
+        self._stems, self._kept = stem, PIECE if numbers else WORD
+
+    def __missing__(self, piece: str) -> str:
+        token = self[piece] = self._token(piece)
         return token
+
+    def _token(self, piece: str) -> str:
+        if not piece[0].isalnum():
+            return END
+        return self._stem(piece) if self._kept.match(piece) else DROPPED
 
     @cached_property
     def _stem(self) -> Callable[[str], str]:
-        return porter() if self.stem else str
+        return porter() if self._stems else str
+
+
+class Numbering(dict[str, int]):
+    """From pieces of texts to the numbers of their words, in the order of their first occurrence.
+
+    Lookups of known pieces run without Python code: a collection has millions.
+    """
+
+    def __init__(self, tokens: Mapping[str, str]) -> None:
+        self._tokens, self._numbers = tokens, {DROPPED: -2, END: -1}
+
+    def __missing__(self, piece: str) -> int:
+        number = self[piece] = self._numbers.setdefault(self._tokens[piece], len(self._numbers) - 2)
+        return number
+
+    def words(self) -> list[str]:
+        """Return the words by number."""
+        return list(self._numbers)[2:]
 
 
 def porter() -> Callable[[str], str]:
@@ -246,19 +284,15 @@ def contents_of(part: str, items: Any) -> Any:
 
 
 def _tokenized(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], Tokens]:
-    numbers: dict[str, int] = {}
-    words: list[int] = []
-    lengths: list[int] = []  # words of each sentence
-    per_text: list[int] = []  # sentences of each text
-    for text in texts:
-        sentences = tokenizer.sentences(text)
-        per_text.append(len(sentences))
-        for sentence in sentences:
-            lengths.append(len(sentence))
-            words.extend([numbers.setdefault(word, len(numbers)) for word in sentence])
-    text_of = np.repeat(np.arange(len(per_text), dtype=np.int32), per_text)
-    sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    return list(numbers), Tokens(np.array(words, np.int32), text_of[sentence_of], sentence_of, len(per_text))
+    numbering, found, ends = tokenizer.numbering(), array("i"), np.zeros(len(texts) + 1, np.int64)
+    for number, text in enumerate(texts, 1):
+        found.extend(map(numbering.__getitem__, tokenizer.pieces(text)))
+        ends[number] = len(found)
+    numbers = np.frombuffer(found, np.int32) if found else np.zeros(0, np.int32)
+    text_of = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(ends))
+    kept, unit = numbers >= 0, np.cumsum(numbers == -1) + text_of  # both ends of sentences and of texts separate
+    sentence_of = np.cumsum(np.diff(unit[kept], prepend=unit[kept][:1]) > 0, dtype=np.int32)
+    return numbering.words(), Tokens(numbers[kept], text_of[kept], sentence_of, len(texts))
 
 
 def _counts(rows: Array, columns: Array, shape: tuple[int, int]) -> csr_matrix:
