@@ -183,7 +183,7 @@ class Evaluation:
     def note(self) -> str:
         """Return what the marks and columns of the table mean."""
         n_queries = len(self.per_query[self.reference][self.measures[0]])
-        counted = f"{n_queries} queries{f', first {self.depth} answers of each' if self.depth else ''}."
+        counted = f"{n_queries} queries{f', first {self.depth} answers' if self.depth else ''}."
         interval = f"Interval: of the mean, {1 - self.alpha:.0%}, by bootstrap"
         if len(self.per_query) < 2:
             return f"{interval}; {counted}"
