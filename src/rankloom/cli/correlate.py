@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from rankloom.cli.app import Option, Plugin, app, echo, print_table, progress_bars
-from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
+from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, check_order, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_file
 from rankloom.evaluation import correlations
@@ -34,7 +34,9 @@ def correlate(
         check_file(output, "an SVG file", runs)
     names = run_names(runs)
     with progress_bars() as progress:
-        matrix = correlations(reading.read(runs, progress), kind=kind, depth=depth)
+        read = dict(zip(names, reading.read(runs, progress), strict=True))
+        check_order(read)
+        matrix = correlations(list(read.values()), kind=kind, depth=depth)
     if output is not None:
         from rankloom.report.plots import heat_map
 

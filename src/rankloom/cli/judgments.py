@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from rankloom.cli.app import Argument, Option, echo, either
 from rankloom.errors import InputError, RankloomWarning
-from rankloom.evaluation import CORRELATIONS, check_runs, evaluate
+from rankloom.evaluation import CORRELATIONS, check_alignment, check_runs, evaluate
 from rankloom.evaluation.measures import measure_forms
 from rankloom.io import read_labels, read_qrels
 from rankloom.ranks import Ids, Ranks
-from rankloom.ranks.align import align
+from rankloom.ranks.align import align, align_collection
 from rankloom.ranks.arrays import Floats
 
 EvaluatedRuns = Annotated[list[Path], Argument(metavar="RUN", help="Runs to evaluate or compare.")]
@@ -78,6 +78,17 @@ class Truth:
             raise InputError(f"The labels have no class for {unknown!r}; every query and item of the run needs one.")
         truth = {"labels": list(self.classes.values()), "query_labels": [self.classes[q] for q in queries]}
         return ranks.renumbered(Ids(self.classes)), truth
+
+
+def check_order(runs: Mapping[str, Ranks], truth: Truth | None = None) -> None:
+    """Warn about runs of items that agree no more than shuffled ids would; nothing is said of external queries."""
+    try:
+        aligned = align_collection(list(runs.values()))
+    except InputError:
+        return
+    classes, ids = truth and truth.classes, aligned[0].item_ids
+    labels = None if classes is None or ids is None else [classes[id] for id in ids]
+    check_alignment(dict(zip(runs, aligned, strict=True)), labels)
 
 
 def _common(runs: Sequence[Ranks]) -> list[Ranks]:

@@ -5,7 +5,19 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from rankloom.cli.app import Option, Plugin, app, echo, either, print_table, progress_bars
-from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
+from rankloom.cli.judgments import (
+    AsJson,
+    Depth,
+    EvaluatedRuns,
+    Kind,
+    Labels,
+    OneMeasure,
+    Qrels,
+    Ties,
+    Truth,
+    check_order,
+    run_names,
+)
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import ESTIMATES, Measure, correlations, estimate_all
@@ -48,12 +60,14 @@ def select(
     names = run_names(runs)
     with progress_bars() as progress:
         read = reading.read(runs, progress)
+        runs_by_name, truth = dict(zip(names, read, strict=True)), None
         if qrels is None and labels is None:
             good, by = _estimated(names, read, estimate), f"{estimate} estimate"
         else:
-            by = str(Measure.parse(measure))
-            _, values = Truth(qrels, labels).per_query(dict(zip(names, read, strict=True)), [by], ties)
+            by, truth = str(Measure.parse(measure)), Truth(qrels, labels)
+            _, values = truth.per_query(runs_by_name, [by], ties)
             good = {name: float(one[by].mean()) for name, one in zip(names, values, strict=True)}
+        check_order(runs_by_name, truth)
         matrix = correlations(read, kind=kind, depth=depth)
     _print_selection(good, by, matrix, kind, as_json)
 

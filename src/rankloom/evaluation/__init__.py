@@ -1,6 +1,7 @@
 """Effectiveness of ranks, correlation of rankers, and significance of differences."""
 
 from rankloom.evaluation import trec_measures as trec_measures  # registers them
+from rankloom.evaluation.alignment import check_alignment
 from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
 from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
@@ -45,6 +46,7 @@ __all__ = [
     "Units",
     "balance",
     "balances",
+    "check_alignment",
     "check_runs",
     "class_means",
     "compare",

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from rankloom.aggregate import METHODS, QueryMethod, fuse
-from rankloom.evaluation import ESTIMATES, correlations, estimate
+from rankloom.evaluation import ESTIMATES, check_alignment, correlations, estimate
 from rankloom.evaluation.estimates import common_neighbors
 from rankloom.experiment.examples import Examples, extreme_queries
 from rankloom.experiment.inputs import Inputs, answer_count, prepare, with_full_paths
@@ -120,6 +120,7 @@ class Runner:
         self.notes += [self.experiment.depth_caveat] if self.experiment.depth_caveat and inputs.cut else []
         own = {name: lists.queries if inputs.labeled else lists.items for name, lists in inputs.lists.items()}
         self.own = {name: ranks for name, ranks in own.items() if ranks is not None}
+        self.notes += filter(None, [check_alignment(self.own, inputs.collection.labels)])
         self.neighbors = common_neighbors(self.own)
         self.common = self._common()
 
