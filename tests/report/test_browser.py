@@ -61,7 +61,7 @@ def test_tables_of_each_selection_are_folded(browser, address):
     with visit(browser, address) as seen:
         tables = seen.page.locator("section[aria-labelledby=methods] table")
         assert [table.is_visible() for table in tables.all()] == [True, False, False]
-        seen.page.get_by_text("Selection best two [best(2)]: bic + acc").first.click()
+        seen.page.get_by_text("Selection best two: acc + bic").first.click()
         assert [table.is_visible() for table in tables.all()] == [True, False, True]
 
 

@@ -1,16 +1,16 @@
 import pytest
 
 from rankloom.evaluation import Measure
-from rankloom.report.names import measure_meaning, method_name, selection_label, selection_name
+from rankloom.report.names import measure_meaning, method_name, selection_name
 
 
 def test_selections_of_unloaded_plugins_keep_their_spelling():
-    assert selection_name("odd(3)") == selection_label("odd(3)") == "odd(3)"
+    assert selection_name("odd(3)") == "odd(3)"
 
 
 def test_named_rankers_are_not_spelled_twice():
-    assert selection_label("only(bic, gch)") == "bic + gch"
-    assert selection_label("best(12)") == "best 12 [best(12)]"
+    assert selection_name("only(bic, gch)") == "bic + gch"
+    assert selection_name("best(12)") == "best 12"
 
 
 def test_rankers_and_unknown_methods_have_no_name():

@@ -210,7 +210,7 @@ def test_tampered_file_list_removes_nothing_else(tmp_path):
 def test_sections_name_the_first_selection_that_was_made(tmp_path):
     records = [*ranker_records(), *method_records(selections={"best(2)": ("bic", "acc")}), *other_records()]
     text = " ".join(page_of(results(records, selections=("pair(authority)", "best(2)")), tmp_path).text)
-    assert "that are fused (L in the paper) on the selection best two [best(2)]." in text
+    assert "that are fused (L in the paper) on the selection best two." in text
     assert "Fusion graphs of bic + acc with each comparator." in text
 
 

@@ -11,7 +11,17 @@ from browser import WINDOWS, visit
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.report import Published, Report, render
 
-SECTIONS = ["experiments", "winning", "gains", "methods", "cutoffs", "correlations", "published", "published-methods"]
+SECTIONS = [
+    "experiments",
+    "over",
+    "winning",
+    "gains",
+    "methods",
+    "cutoffs",
+    "correlations",
+    "published",
+    "published-methods",
+]
 
 
 def several():
@@ -59,12 +69,22 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 def test_tables_and_plots_are_also_files(tmp_path):
     render(several(), tmp_path / "all.html")
     names = set(files(tmp_path / "all-files"))
-    stems = ["experiments", "winning", "gains", "methods", "cutoffs-fg", "cutoffs-rrf", "correlations", "pairs"]
+    stems = [
+        "experiments",
+        "mean-ranks",
+        "winning",
+        "gains",
+        "methods",
+        "cutoffs-fg",
+        "cutoffs-rrf",
+        "correlations",
+        "pairs",
+    ]
     stems += ["published-fused", "published-rankers", "published-winning", "published-soccer", "published-ukbench"]
     assert names == {
         "report-files.json",
         *(f"tables/{stem}.{extension}" for stem in stems for extension in ("md", "tex", "csv")),
-        *(f"plots/{stem}.svg" for stem in ("winning", "cutoffs-fg", "cutoffs-rrf")),
+        *(f"plots/{stem}.svg" for stem in ("over", "winning", "cutoffs-fg", "cutoffs-rrf")),
     }
 
 

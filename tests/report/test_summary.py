@@ -19,12 +19,12 @@ def test_fusing_helps():
     found = summarize(of())
     assert (found.verdict, found.headline) == ("better", "Yes.")
     assert found.sentences[0] == (
-        "fg, fusing 3 rankers (all rankers [all]), reaches ndcg@10 0.6600, 8.20 % above the best single ranker, "
+        "fg, fusing 3 rankers (all rankers), reaches ndcg@10 0.6600, 8.20 % above the best single ranker, "
         "bic (0.6100): a significant difference (p < 0.0001)."
     )
-    others = "On the other selections, compared with the same ranker: best two [best(2)]: 9.84 % above (significant)."
+    others = "On the other selections, compared with the same ranker: best two: 9.84 % above (significant)."
     assert found.sentences[1] == others
-    assert found.sentences[2] == "The best method overall is fg on the selection best two [best(2)]: 0.6700."
+    assert found.sentences[2] == "The best method overall is fg on the selection best two: 0.6700."
 
 
 def test_fusing_hurts():
@@ -39,7 +39,7 @@ def test_another_method_may_help_when_the_first_does_not():
     records = [*ranker_records(), *method_records({"fg": 0.5, "rrf": 0.7}, ONE)]
     found = summarize(of(records, selections=("all",), methods=("fg", "rrf")))
     assert found.headline == "No."
-    assert found.sentences[1] == "The best method overall is rrf on the selection all rankers [all]: 0.7000."
+    assert found.sentences[1] == "The best method overall is rrf on the selection all rankers: 0.7000."
 
 
 def test_an_insignificant_difference_is_a_tie():

@@ -25,6 +25,9 @@ def experiment(
     ] = False,
     show: Annotated[bool, Option("--show", help="Print the complete specification and exit.")] = False,
     strict: Strict = False,
+    runs: Annotated[
+        bool, Option("--runs", help="Also write the fused lists of every method, as TREC runs in the folder runs.")
+    ] = False,
     *,
     caching: CacheOptions,
     threads: Threads = None,
@@ -65,6 +68,7 @@ def experiment(
             command=shlex.join(["rankloom", *sys.argv[1:]]),
             threads=threads,
             strict=strict,
+            runs=runs,
             progress=progress,
         )
         progress("Rendering", 0, 1)

@@ -86,7 +86,7 @@ def check_order(runs: Mapping[str, Ranks], truth: Truth | None = None) -> None:
         aligned = align_collection(list(runs.values()))
     except InputError:
         return
-    classes, ids = truth and truth.classes, aligned[0].item_ids
+    classes, ids = truth.classes if truth else None, aligned[0].item_ids
     labels = None if classes is None or ids is None else [classes[id] for id in ids]
     check_alignment(dict(zip(runs, aligned, strict=True)), labels)
 

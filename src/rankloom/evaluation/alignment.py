@@ -71,12 +71,13 @@ class Neighbors:
         out, into = (np.bincount(ends, minlength=n).astype(np.float64) for ends in (rows, items))
         total = np.bincount(classes[rows], minlength=count).astype(np.float64)
         back = np.isin(items * n + rows, self.keys, assume_unique=True)
-        mutual = np.bincount(classes[rows], back, count)
+        mutual = np.bincount(classes[rows[back]], minlength=count).astype(np.float64)
         same_row, same_item, chains = (
-            np.bincount(classes, product, count) for product in (out * out, into * into, out * into)
+            np.asarray(np.bincount(classes, product, count), np.float64)
+            for product in (out * out, into * into, out * into)
         )
         paired = (total, mutual, same_row - total, same_item - total, chains - mutual, chains - mutual)
-        return (*paired, total * total - sum(paired), total)
+        return (*paired, total * total - np.sum(paired, axis=0), total)
 
 
 def sharing(first: Neighbors, second: Neighbors, classes: Indexes) -> Sharing:
@@ -91,7 +92,7 @@ def sharing(first: Neighbors, second: Neighbors, classes: Indexes) -> Sharing:
     ways = (pairs, pairs, triples, triples, triples, triples, triples * (c - 3))
     *ours, size = first.moments(classes)
     *theirs, other = second.moments(classes)
-    squares = sum(_ratio(a * b, way) for a, b, way in zip(ours, theirs, ways, strict=True))
+    squares = np.sum([_ratio(a * b, way) for a, b, way in zip(ours, theirs, ways, strict=True)], axis=0)
     means = _ratio(size * other, pairs)
     shared = np.intersect1d(first.keys, second.keys, assume_unique=True).size
     variance = float(np.sum(squares - means * means))
@@ -128,7 +129,7 @@ def check_alignment(rankers: Mapping[str, Ranks], labels: ArrayLike | None = Non
         raise InputError(f"labels must be one for each item, {n} in all; got {len(classes)}.")
     found = {name: _neighbors(ranks, classes, labels is None) for name, ranks in zip(rankers, aligned, strict=True)}
     telling = [name for name, neighbors in found.items() if neighbors.telling]
-    shares = {pair: sharing(*map(found.__getitem__, pair), classes) for pair in combinations(telling, 2)}
+    shares = {pair: sharing(found[pair[0]], found[pair[1]], classes) for pair in combinations(telling, 2)}
     alike = [f"{' and '.join(pair)} ({share})" for pair, share in shares.items() if share.like_shuffled]
     if not alike:
         return ""

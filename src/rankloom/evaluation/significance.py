@@ -441,8 +441,8 @@ def _differences(system: ArrayLike, reference: ArrayLike) -> Floats:
     return differences
 
 
-def check_alpha(alpha: object) -> float:
+def check_alpha(alpha: object, name: str = "alpha") -> float:
     """Return the significance level; raise InputError unless it is a number between 0 and 1."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
-        raise InputError(f"alpha must be a number between 0 and 1, such as 0.01; got {brief(alpha)}.")
+        raise InputError(f"{name} must be a number between 0 and 1, such as 0.01; got {brief(alpha)}.")
     return float(alpha)

@@ -61,7 +61,8 @@ class Inputs:
         head, measures = ranks.head(answer_count(self.experiment)), self.experiment.measures
         if queries is not None:
             return evaluate(head, qrels=queries.qrels, measures=measures, per_query=True)
-        return evaluate(head, labels=self.collection.labels, measures=measures, per_query=True)
+        exclude = self.experiment.exclude_self
+        return evaluate(head, labels=self.collection.labels, measures=measures, per_query=True, exclude_self=exclude)
 
     def obstacle(self, method: str) -> str | None:
         """Return why a method cannot run on these inputs, or None if it can."""
@@ -80,6 +81,9 @@ def prepare(experiment: Experiment, base: Path, cache: Cache, *, strict: bool = 
     collection = open_collection(_collection(experiment.collection, base))
     if collection.labels is None and collection.queries is None:
         raise InputError(f"{collection.name} has neither labels nor judged queries; an experiment needs one of them.")
+    if collection.labels is None and (experiment.exclude_self or experiment.units == "classes"):
+        wanted = "exclude_self" if experiment.exclude_self else 'units = "classes"'
+        raise InputError(f"{wanted} is for labeled items; {collection.name} has judged queries. Leave it out.")
     made = {name: _made(name, call) for name, call in calls.items()}
     first = _check_precomputed(collection, made)  # ranked first: their content is fully checked only then
     ordered = {name: made[name] for name in (*first, *made)}
@@ -150,11 +154,14 @@ def with_full_paths(experiment: Experiment, base: Path) -> Experiment:
 
 
 def answer_count(experiment: Experiment) -> int:
-    """Return the `k` of the experiment, or if it is None the number of answers that the measures look at."""
+    """Return the `k` of the experiment, or if it is None the number of answers that the measures look at.
+
+    One more if an item is left out of its own list.
+    """
     if experiment.k is not None:
-        return experiment.k
+        return experiment.k + experiment.exclude_self
     reach = [measure.reach for measure in experiment.measures]
-    return experiment.depth if None in reach else max(far for far in reach if far is not None)
+    return experiment.depth if None in reach else max(far for far in reach if far is not None) + experiment.exclude_self
 
 
 def resolve_files(call: Call, factories: Registry[Any], base: Path) -> Call:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,17 +33,18 @@ from rankloom.experiment.results import (
     Values,
 )
 from rankloom.experiment.selections import PAIR, apply_selections, choose
-from rankloom.experiment.spec import SWEPT_NEIGHBORS, Experiment, variants
+from rankloom.experiment.spec import SWEEP, SWEPT_NEIGHBORS, TUNED, Experiment, variants
 from rankloom.experiment.step_cache import StepCache, StepError, make_steps_folder
 from rankloom.fusion_graph.index import FusionIndex
-from rankloom.io.atomic_file import atomic_write
+from rankloom.io import write_run
+from rankloom.io.atomic_file import atomic_write, make_folder
 from rankloom.io.cache import Cache
 from rankloom.ranks import PAD, Ranks
-from rankloom.ranks.arrays import Bools
-from rankloom.registry import Call
+from rankloom.ranks.arrays import Bools, Floats, Indexes
+from rankloom.registry import Call, slug
 from rankloom.threads import Progress, running
 
-SPECIFICATION = "experiment.toml"
+SPECIFICATION, RUNS = "experiment.toml", "runs"
 FACTS = ("comparable", "symmetric", "exhaustive")  # of rankers, which a method may have as options
 OWN_CUTOFF = ("weft", "vote")  # methods that keep their default cutoff, except in the plot
 #: A query, and the main measure of a method and of a ranker on it.
@@ -61,6 +62,7 @@ def run(
     command: str = "",
     threads: int | None = None,
     strict: bool = False,
+    runs: bool = False,
     progress: Progress | None = None,
 ) -> Results:
     """Run an experiment, write and return its results; an interrupted experiment resumes.
@@ -83,6 +85,8 @@ def run(
         By default as many as there are cores.
     strict : bool
         Raise an error for an item that cannot be described; by default it is left out and listed in the notes.
+    runs : bool
+        Also write the fused lists of every method on every selection, as TREC runs in ``runs/``.
     progress : callable, optional
         Called with (stage, done, total).
     """
@@ -93,6 +97,8 @@ def run(
         inputs = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict)
         runner = Runner(inputs, StepCache(steps_folder, environment(threads)))
         records = tuple(runner.records())
+        if runs:
+            runner.write_runs(folder / RUNS, records)
     details: About = {"command": command, "started": started, "made": runner.steps.environment}
     details |= {"notes": [*runner.notes, *runner.failed], "failed": runner.failed, "cut": inputs.cut}
     results = Results(experiment, {**about(inputs), **details}, records)
@@ -158,9 +164,18 @@ class Runner:
             arguments = (chosen.selection, experiment.cutoff, experiment.repeats)
             yield from self._attempt(title, self._time, chosen.rankers, *arguments)
 
+    def write_runs(self, folder: Path, records: Sequence[Record]) -> None:
+        """Write the fused lists of each method, of a sweep those of the number of neighbors chosen most often."""
+        make_folder(folder)
+        for record in (one for one in records if isinstance(one, MethodRecord)):
+            call = Call.parse(record.chosen or record.method)
+            answer, _ = self._fused(record.rankers, call, self.experiment.cutoff)
+            write_run(answer, folder / f"{slug(record.method, record.selection)}.run")
+
     def _methods(self, chosen: SelectionRecord, call: Call, title: str = "") -> Iterator[MethodRecord]:
         title = title or f"{call} on {chosen.selection}"
-        arguments = (chosen.selection, call, self._variants(call), self.experiment.cutoff)
+        folds = self._folds() if dict(call.options).get("neighbors") == TUNED else ()
+        arguments = (chosen.selection, call, self._variants(call), self.experiment.cutoff, *folds)
         return self._attempt(title, self._method, chosen.rankers, *arguments)
 
     def _pairs(
@@ -206,6 +221,7 @@ class Runner:
         """Return the record of a step, stored under all it depends on: lists, truth, measures and its arguments."""
         lists = [self.inputs.digests[name] for name in rankers]
         scoring = [self.inputs.truth, self.experiment.measures, answer_count(self.experiment)]
+        scoring += ["exclude_self"] if self.experiment.exclude_self else []
         key = [measure.__name__, rankers, lists, scoring, arguments]
         return self.steps.get(key, partial(measure, rankers, *arguments))
 
@@ -248,13 +264,18 @@ class Runner:
         return CorrelationRecord(kind, depth, tuple(rankers), correlations(ranks, kind=kind, depth=depth))
 
     def _method(
-        self, rankers: Sequence[str], selection: str, call: Call, tried: Sequence[Call], cutoff: int
+        self, rankers: Sequence[str], selection: str, call: Call, tried: Sequence[Call], cutoff: int, *split: Any
     ) -> MethodRecord:
-        measured = [(variant, *self._measured(rankers, variant, cutoff)) for variant in tried]
-        means = [float(values[self.experiment.main].mean()) for _, values, _ in measured]
-        chosen, values, seconds = measured[means.index(max(means))]  # the first among equals
-        swept = str(chosen) if chosen != call else ""
-        return MethodRecord(selection, tuple(rankers), str(call), values, seconds, chosen=swept)
+        measured = [self._measured(rankers, variant, cutoff) for variant in tried]
+        main = np.array([values[self.experiment.main] for values, _ in measured])
+        best = np.full(main.shape[1], main.mean(axis=1).argmax())  # the first among equals
+        if split:
+            best = tuned(main, *split)
+        chosen = int(np.bincount(best).argmax())
+        queries = np.arange(main.shape[1])
+        values = {name: np.array([one[name] for one, _ in measured])[best, queries] for name in measured[0][0]}
+        swept = str(tried[chosen]) if tried[chosen] != call else ""
+        return MethodRecord(selection, tuple(rankers), str(call), values, measured[chosen][1], chosen=swept)
 
     def _examples(
         self, rankers: Sequence[str], selection: str, method: str, call: Call, cutoff: int, extremes: Sequence[Extreme]
@@ -267,6 +288,10 @@ class Runner:
             answers = (examples.answer(number, fused), examples.answer(number, ranked))
             shown.append(Example(examples.query(number), ours, other, *answers))
         return ExamplesRecord(selection, method, best, tuple(shown))
+
+    def _folds(self) -> tuple[float, int]:
+        """Return what decides which queries a size is tuned on."""
+        return self.experiment.split, self.experiment.seed
 
     def _variants(self, call: Call) -> list[Call]:
         """Return the calls of a sweep whose neighborhoods fit into the lists; the call itself if it is not a sweep."""
@@ -335,6 +360,20 @@ class Runner:
         return built - start, (time.perf_counter() - built) / n_queries
 
 
+def tuned(values: Floats, split: float, seed: int) -> Indexes:
+    """Return for each query the variant that is best on a share of the others, given the values of all variants.
+
+    The queries are shuffled and dealt into 1 / (1 - split) parts; for each, the others choose.
+    """
+    n_queries = values.shape[1]
+    n_parts = min(max(2, round(1 / (1 - split))), n_queries)
+    part = np.random.default_rng(seed).permutation(n_queries) % n_parts
+    if n_parts < 2:
+        return np.zeros(n_queries, np.intp)
+    best = np.array([values[:, part != one].mean(axis=1).argmax() for one in range(n_parts)])
+    return np.asarray(best[part], np.intp)
+
+
 def _with_cutoff(call: Call, cutoff: int) -> Call:
     """Return the call with a cutoff, if the method has one."""
     given = {"cutoff": cutoff} if "cutoff" in METHODS.options(call.name) else {}
@@ -342,10 +381,14 @@ def _with_cutoff(call: Call, cutoff: int) -> Call:
 
 
 def _sweep_notes(methods: Sequence[Call], experiment: Experiment) -> list[str]:
-    swept = ", ".join(call.name for call in methods if len(variants(call)) > 1)
-    if not swept:
-        return []
-    return [
-        f"'best of sweep' ({swept}): of {', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the number with the highest "
-        f"{experiment.main} on the selection. It is chosen with the judgments, which favors these baselines."
-    ]
+    of = {how: [call.name for call in methods if dict(call.options).get("neighbors") == how] for how in (SWEEP, TUNED)}
+    sizes = f"of {', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the number with the highest {experiment.main}"
+    notes = []
+    if swept := ", ".join(of[SWEEP]):
+        notes.append(
+            f"'best of sweep' ({swept}): {sizes} on the selection. It is chosen with the judgments, which favors these "
+            "baselines."
+        )
+    if found := ", ".join(of[TUNED]):
+        notes.append(f"'tuned' ({found}): {sizes} on {experiment.split:.0%} of the queries, measured on the others.")
+    return notes

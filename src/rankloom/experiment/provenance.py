@@ -30,8 +30,10 @@ PACKAGES = (
 
 def about(inputs: Inputs) -> About:
     """Return what the results are about, and where they are from."""
-    queries = inputs.collection.queries
+    queries, labels = inputs.collection.queries, inputs.collection.labels
+    classes: About = {} if labels is None else {"classes": [str(label) for label in labels]}
     return {
+        **classes,
         "collection": f"{inputs.collection.name}: {inputs.collection.about}",
         "n_items": inputs.n_items,
         "n_queries": len(inputs.collection) if queries is None else len(queries.ids),

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypedDict, TypeVar, get_args, get_origin, get
 import numpy as np
 
 from rankloom.errors import InputError, brief, whole_number
+from rankloom.evaluation import Units
 from rankloom.experiment.spec import Experiment
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import json_lines
@@ -46,6 +47,7 @@ class About(TypedDict, total=False):
     made: str  #: environment of the last run
     notes: list[str]  #: what was left out, and why
     failed: list[str]  #: the notes on steps that failed
+    classes: list[str]  #: the class of each query, if items are labeled
     cut: bool  #: whether any list is longer than the cutoff
 
 
@@ -98,7 +100,7 @@ class MethodRecord(Measured):
     """Effectiveness of a method on the rankers of a selection, and its time for all queries.
 
     `made` is the environment of the run in one line; empty in older results. `chosen` is the best of a sweep, such as
-    ``rkgraph(neighbors=5)``; empty if the method is not a sweep.
+    ``rkgraph(neighbors=5)``, or what was tuned for most of the queries; empty if the method is neither.
     """
 
     selection: str
@@ -229,6 +231,16 @@ class Results:
         return one.mean(self.main)
 
     @property
+    def classes(self) -> list[str] | None:
+        """The class of each query; None for judged queries, and in older results."""
+        return self.about.get("classes")
+
+    @property
+    def units(self) -> Units:
+        """What tests are over: those of the experiment, or queries where classes are not known."""
+        return "classes" if self.experiment.units == "classes" and self.classes else "queries"
+
+    @property
     def depth_caveat(self) -> str:
         """A warning about measures deeper than the cutoff; empty if no list is longer than the cutoff."""
         return self.experiment.depth_caveat if self.about.get("cut", True) else ""
@@ -252,7 +264,9 @@ class Results:
         experiment, about = _header(path, head)
         records = [_record(path, number, plain) for number, plain in rest]
         _check_values(path, experiment, records)
-        return cls(experiment, about, tuple(records))
+        found = cls(experiment, about, tuple(records))
+        check_classes(found)
+        return found
 
 
 def to_json(record: Record) -> dict[str, object]:
@@ -360,6 +374,14 @@ def _check_values(path: Path, experiment: Experiment, records: Iterable[Record])
     if len(counts) > 1 or 0 in counts:
         wrong = "differ in the number of queries" if len(counts) > 1 else "have no queries"
         raise InputError(f"{path} is damaged: its records {wrong}. Run the experiment again.")
+
+
+def check_classes(results: Results) -> None:
+    """Raise InputError if the classes are not one for each query."""
+    classes = results.about.get("classes", [])
+    counts = {len(values) for record in results.of(Measured) for values in record.values.values()}
+    if classes and counts and counts != {len(classes)}:
+        raise InputError("The results are damaged: classes do not match the queries. Run the experiment again.")
 
 
 def distinct(records: Iterable[Record], attribute: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,10 @@ from rankloom.aggregate import METHODS
 from rankloom.errors import InputError, brief, check_choice, check_type, whole_number
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, JOINT_TESTS, Measure
 from rankloom.evaluation.selection import Selection
-from rankloom.evaluation.significance import check_alpha, known_tests
+from rankloom.evaluation.significance import UNITS, check_alpha, known_tests
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.io.text_file import read_text
-from rankloom.registry import Call
+from rankloom.registry import Call, Fraction
 
 #: Fusion graphs and the sixteen baselines of the paper.
 PAPER_METHODS = tuple(
@@ -31,7 +31,8 @@ PAPER_METHODS = tuple(
         "borda condorcet kemeny rlsim".split(),
     )
 )
-SWEEP = "sweep"  # as in rkgraph(neighbors=sweep): the best of SWEPT_NEIGHBORS
+SWEEP = "sweep"  # as in rkgraph(neighbors=sweep): the best of SWEPT_NEIGHBORS by the judgments
+TUNED = "tuned"  # as in rkgraph(neighbors=tuned): the best of them on other queries, see `Experiment.split`
 SWEPT_NEIGHBORS = (5, 10, 15, 20, 30, 50)
 #: The default also has methods newer than the paper; those with a neighborhood use its default size and its best size.
 DEFAULT_METHODS = (
@@ -63,7 +64,13 @@ class Experiment:
         The name of a ranker in the report, and the ranker: a name in `RANKERS` with its options.
     methods : tuple of Call
         Names in `METHODS` with their options; the others are compared with the first. ``rkgraph(neighbors=sweep)`` is
-        the best of several sizes of the neighborhood, chosen by the first measure.
+        the best of several sizes of the neighborhood, chosen by the first measure; with ``neighbors=tuned`` it is
+        chosen on other queries than those that are measured.
+    split : float
+        The share of the queries that sizes are tuned on: with 0.5, each half of the queries is measured with what is
+        best on the other half.
+    names : tuple of (str, str)
+        What the report calls a method, by its spelling.
     measures : tuple of Measure
         Rankers are selected and methods compared by the first.
     selections : tuple of Selection
@@ -82,9 +89,11 @@ class Experiment:
         Length of the rankers' lists.
     k : int or None
         Number of answers of a method; by default as many as the measures look at.
-    test, alpha, correction
-        How methods are compared: see `rankloom.evaluation.compare`. Tests are computed from the stored values, so
-        changing these recomputes nothing.
+    exclude_self : bool
+        Whether an item is left out of its own list and class, as in tables of "more like this".
+    test, alpha, correction, units
+        How methods are compared: see `rankloom.evaluation.compare`; `units` are queries or classes. Tests are computed
+        from the stored values, so changing these recomputes nothing.
     repeats : int
         Number of timed runs of fusion graphs; 0 skips them.
     shuffle : bool
@@ -107,7 +116,10 @@ class Experiment:
     collection: Call
     rankers: tuple[tuple[str, Call], ...]
     methods: tuple[Call, ...] = DEFAULT_METHODS
+    split: Fraction = 0.5
+    names: tuple[tuple[str, str], ...] = ()
     measures: tuple[Measure, ...] = (Measure("ndcg", 10),)
+    exclude_self: bool = False
     selections: tuple[Selection, ...] = tuple(map(Selection.parse, ("all", "best(2)", "pair")))
     correlations: tuple[str, ...] = ("jaccard", "kendall", "spearman")
     cutoff: int = 10
@@ -119,13 +131,14 @@ class Experiment:
     test: str = "t"
     alpha: float = 0.01
     correction: str = "none"
+    units: str = "queries"
     repeats: Natural = 5
     shuffle: bool = True
     seed: Natural = 0
 
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(Experiment, include_extras=True).items():
-            convert = _named_rankers if name == "rankers" else partial(_converted, name, kind)
+            convert = TABLES.get(name) or partial(_converted, name, kind)
             object.__setattr__(self, name, convert(getattr(self, name)))
         _check_names(self)
         _check_options(self)
@@ -168,12 +181,14 @@ class Experiment:
         """Return plain data for `from_dict`, with every value."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: _plain(value) for name, value in values.items() if value is not None}
-        return plain | {"rankers": {name: str(call) for name, call in self.rankers}}
+        return plain | {"names": dict(self.names), "rankers": {name: str(call) for name, call in self.rankers}}
 
     def to_toml(self) -> str:
         """Return TOML for `from_toml`."""
-        lines = [f"{key} = {_toml(value)}" for key, value in self.to_dict().items() if key != "rankers"]
-        lines += ["", "[rankers]", *(f"{_toml(name)} = {_toml(str(call))}" for name, call in self.rankers)]
+        plain = self.to_dict()
+        lines = [f"{key} = {_toml(value)}" for key, value in plain.items() if key not in TABLES]
+        for table, given in {key: value for key, value in plain.items() if isinstance(value, dict) and value}.items():
+            lines += ["", f"[{table}]", *(f"{_toml(name)} = {_toml(value)}" for name, value in given.items())]
         return "\n".join(lines) + "\n"
 
     @property
@@ -221,7 +236,7 @@ def variants(call: Call) -> list[Call]:
     >>> [str(call) for call in variants(Call.parse("sca(neighbors=sweep)"))][:2]
     ['sca(neighbors=5)', 'sca(neighbors=10)']
     """
-    if dict(call.options).get("neighbors") != SWEEP:
+    if dict(call.options).get("neighbors") not in (SWEEP, TUNED):
         return [call]
     return [Call.of(call.name, dict(call.options) | {"neighbors": neighbors}) for neighbors in SWEPT_NEIGHBORS]
 
@@ -256,8 +271,8 @@ def _converted(name: str, kind: Any, value: object) -> object:
         return None if value is None else _converted(name, inner[0], value)
     if kind in (int, Natural):
         return whole_number(name, value, 1 if kind is int else 0)
-    if kind is float:
-        return check_alpha(value)
+    if kind in (float, Fraction):
+        return check_alpha(value, name)
     if isinstance(value, kind):
         return value
     expected = "true or false" if kind is bool else "a string"
@@ -277,6 +292,20 @@ def _named_rankers(given: object) -> tuple[tuple[str, Call], ...]:
     return tuple(found)
 
 
+def _names(given: object) -> tuple[tuple[str, str], ...]:
+    pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, tuple) else [None]
+    found = []
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise InputError(f'names must be a table such as fg = "Fusion graphs"; got {brief(given)}.')
+        found.append((str(Call.parse(pair[0])), pair[1]))
+    return tuple(found)
+
+
+#: The keys that are tables, and how they are read.
+TABLES: dict[str, Callable[[object], object]] = {"rankers": _named_rankers, "names": _names}
+
+
 def _check_names(experiment: Experiment) -> None:
     if not experiment.rankers:
         raise InputError("The experiment has no rankers; give at least one.")
@@ -292,6 +321,7 @@ def _check_names(experiment: Experiment) -> None:
     for name in experiment.comparators:
         check_choice("comparator", name, COMPARATORS)
     check_choice("test", experiment.test, known_tests())
+    check_choice("unit", experiment.units, UNITS)
     if experiment.test in JOINT_TESTS and experiment.correction != "none":
         raise InputError(
             f'The test {experiment.test!r} corrects for the number of systems itself; use correction = "none", got '

@@ -11,7 +11,7 @@ from rankloom.registry.options import (
 )
 from rankloom.registry.plugins import blame, forget_uses, load_plugin
 from rankloom.registry.registry import Registry
-from rankloom.registry.spelling import Call, parse_value, show_value, split
+from rankloom.registry.spelling import Call, parse_value, show_value, slug, split
 
 __all__ = [
     "Call",
@@ -28,5 +28,6 @@ __all__ = [
     "options_of",
     "parse_value",
     "show_value",
+    "slug",
     "split",
 ]

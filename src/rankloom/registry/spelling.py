@@ -16,7 +16,9 @@ BARE = re.compile(r"[^\s,()=\[\]\"]+")  # text that needs no quotes
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # no underscores: 2019_01 is text
 REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf")
-TOKEN = re.compile(r'"(?:\\.|[^"\\])*(?P<end>"?)|[()\[\],]', re.DOTALL)  # quoted text, a bracket or a comma
+#: Quoted text (a single quote only where a value starts), a bracket or a comma.
+TOKEN = re.compile(r"""\"(?:\\.|[^"\\])*(?P<end>"?)|(?<![^=,\[(\s])'[^']*'|[()\[\],]""", re.DOTALL)
+SINGLE = re.compile("'([^']*)'", re.DOTALL)
 BRACKETS = {")": "(", "]": "["}
 MAX_NESTING = 20  # of brackets
 
@@ -82,11 +84,11 @@ class Call:
 
 
 def parse_value(text: str) -> Any:
-    """Parse a typed value: a number, yes or no, none, a list in brackets, else text.
+    """Parse a typed value: a number, yes or no, none, a list in brackets, else text, which may be in quotes.
 
     Examples
     --------
-    >>> parse_value("20"), parse_value("yes"), parse_value("wgu"), parse_value("[1, 0.5]"), parse_value('"20"')
+    >>> parse_value("20"), parse_value("yes"), parse_value("wgu"), parse_value("[1, 0.5]"), parse_value("'20'")
     (20, True, 'wgu', [1, 0.5], '20')
     """
     text = text.strip()
@@ -96,6 +98,8 @@ def parse_value(text: str) -> Any:
         return [parse_value(part) for part in split(text[1:-1])]
     if text.startswith('"'):
         return _quoted(text)
+    if single := SINGLE.fullmatch(text):
+        return single[1]
     if WHOLE.fullmatch(text):
         return int(text)
     number = float(text) if REAL.fullmatch(text) or INFINITE.fullmatch(text) else None
@@ -166,3 +170,14 @@ def _frozen(value: object) -> object:
     if isinstance(value, float) and value != value:
         raise InputError("The value of an option cannot be NaN.")
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def slug(kind: str, name: str) -> str:
+    """Return a file name without extension.
+
+    Examples
+    --------
+    >>> slug("methods", "best(2)")
+    'methods-best-2'
+    """
+    return f"{kind}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}".strip("-")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from rankloom.evaluation import Comparison, compare_many, gain
+from rankloom.evaluation import JOINT_TESTS, Comparison, compare_many, disagreements, gain
 from rankloom.experiment.results import (
     TIMED,
     Measured,
@@ -20,6 +22,8 @@ from rankloom.experiment.results import (
 from rankloom.ranks.arrays import Floats
 from rankloom.report.formats import Role
 
+NEIGHBORS = re.compile(r"neighbors=(\d+)")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender(Measured):
@@ -30,13 +34,14 @@ class Contender(Measured):
     role: Role
     values: Values
     seconds: float
+    note: str = ""  # what was chosen for it
     best: bool = False  # whether it is the best ranker
     outcome: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """All methods on one selection, its rankers and the best ranker overall, best first."""
+    """All methods on one selection, its rankers by name, and the best ranker overall, best first."""
 
     selection: str
     rankers: tuple[str, ...]
@@ -64,12 +69,34 @@ def first_method(results: Results) -> str | None:
     return next((str(call) for call in results.experiment.methods if str(call) in ran), None)
 
 
-def outcomes(results: Results, first: Floats, others: Mapping[str, Floats]) -> dict[str, Comparison]:
-    """Return each of the others compared with `first`; empty for fewer than the 2 queries a test needs."""
-    spec = results.experiment
-    if len(first) < 2:
+def outcomes(
+    results: Results, first: Floats, others: Mapping[str, Floats], correction: str = "none"
+) -> dict[str, Comparison]:
+    """Return each of the others compared with `first`; empty for fewer than the 2 units a test needs.
+
+    A correction applies if the experiment has none, and a test that does not correct itself.
+    """
+    if len(first) < 2 or (results.units == "classes" and len(set(results.classes or ())) < 2):
         return {}
-    return compare_many(others, first, test=spec.test, alpha=spec.alpha, correction=spec.correction, seed=spec.seed)
+    options = how(results)
+    if options["correction"] == "none" and options["test"] not in JOINT_TESTS:
+        options["correction"] = correction
+    return compare_many(others, first, units=results.units, classes=results.classes, **options)
+
+
+def how(results: Results) -> dict[str, Any]:
+    """Return the options of the tests of an experiment, but their units."""
+    spec = results.experiment
+    return {"test": spec.test, "alpha": spec.alpha, "correction": spec.correction, "seed": spec.seed}
+
+
+def unit_note(results: Results, contest: Contest) -> str:
+    """Return a sentence on the verdicts of a contest that depend on the units of the test; empty without any."""
+    own = contest.first
+    if own is None or results.classes is None or len(own.values[results.main]) < 2:
+        return ""
+    others = {one.label: one.values[results.main] for one in contest.contenders if one is not own}
+    return disagreements(others, own.values[results.main], results.classes, units=results.units, **how(results))
 
 
 def gain_over(first: Floats, other: Floats) -> float | None:
@@ -100,20 +127,21 @@ def _contest(results: Results, selection: str) -> Contest:
     records: list[SelectionRecord | MethodRecord] = [*results.of(SelectionRecord), *methods]
     inside = next((record.rankers for record in records if record.selection == selection), ())
     contenders = [
-        Contender(one.method, _label(one), "first" if one.method == first else "", one.values, one.seconds)
+        Contender(one.method, one.method, "first" if one.method == first else "", one.values, one.seconds, _note(one))
         for one in methods
     ]
     for i, ranker in enumerate(rankers):
         if i == 0 or ranker.ranker in inside:
             label = f"{ranker.ranker} ({'best ranker' if i == 0 else 'ranker'})"
-            contenders.append(Contender(ranker.ranker, label, "ranker", ranker.values, ranker.seconds, i == 0))
+            contenders.append(Contender(ranker.ranker, label, "ranker", ranker.values, ranker.seconds, best=i == 0))
     ordered = sorted(_compared(results, contenders), key=lambda contender: -results.score(contender))
-    return Contest(selection, inside, tuple(ordered))
+    return Contest(selection, tuple(sorted(inside, key=str.casefold)), tuple(ordered))
 
 
-def _label(record: MethodRecord) -> str:
-    """Return the method as it was spelled; for a sweep, its best variant."""
-    return f"{record.chosen} (best of sweep)" if record.chosen else record.method
+def _note(record: MethodRecord) -> str:
+    """Return the number of neighbors that was chosen for a method; empty if none was."""
+    found = NEIGHBORS.search(record.chosen)
+    return f"{found[1]} neighbors" if found else ""
 
 
 def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:

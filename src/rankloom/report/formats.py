@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rankloom.evaluation import Mark
@@ -77,6 +77,14 @@ class Table:
     legend: str = ""  #: explains symbols and numbers
     details: str = ""  #: explains the columns that LaTeX leaves out
 
+    def renamed(self, names: Mapping[str, str]) -> Table:
+        """Return the table with other names of methods in its cells."""
+        rows = [
+            replace(row, cells=tuple(names.get(cell, cell) if isinstance(cell, str) else cell for cell in row.cells))
+            for row in self.rows
+        ]
+        return replace(self, rows=rows)
+
     @property
     def full_legend(self) -> str:
         """The legend of a table that has all columns."""
@@ -112,6 +120,12 @@ def format_cell(cell: Cell, column: Column) -> str:
         return f"{cell:d}"
     text = f"{cell:{'+' if column.kind == 'signed' else ''}.{column.digits}f}"
     return text.replace("-", "−")
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value in a sentence: ``p = 0.0312`` or ``p < 0.0001``."""
+    shown = format_cell(p_value, Column("p", "p"))
+    return f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
 def to_markdown(table: Table) -> str:

@@ -6,9 +6,11 @@ from rankloom.aggregate import METHODS
 from rankloom.errors import InputError
 from rankloom.evaluation import MEASURES, Measure
 from rankloom.evaluation.selection import Selection
+from rankloom.experiment.spec import SWEEP, TUNED, Experiment
 from rankloom.registry import Call
 from rankloom.registry.docstrings import summary
 
+HOW: dict[object, str] = {SWEEP: "best of sweep", TUNED: "tuned"}  # a number of neighbors was chosen
 COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -18,7 +20,7 @@ def selection_name(spelled: str) -> str:
     Examples
     --------
     >>> [selection_name(spelled) for spelled in ("all", "best(2)", "pair", "pair(authority)", "only(bic, gch)")]
-    ['all rankers', 'best two', 'Eq. 6 pair', 'Eq. 6 pair by authority', 'bic + gch']
+    ['all rankers', 'best two', 'balanced pair', 'balanced pair by authority', 'bic + gch']
     """
     try:
         selection = Selection.parse(spelled)
@@ -27,14 +29,8 @@ def selection_name(spelled: str) -> str:
     if selection.names:
         return " + ".join(selection.names)
     count = COUNTS[selection.count] if selection.count and selection.count < len(COUNTS) else selection.count
-    name = {"all": "all rankers", "best": f"best {count}", "pair": "Eq. 6 pair"}.get(selection.kind, spelled)
+    name = {"all": "all rankers", "best": f"best {count}", "pair": "balanced pair"}.get(selection.kind, spelled)
     return name if selection.estimate is None else f"{name} by {selection.estimate}"
-
-
-def selection_label(spelled: str) -> str:
-    """Return a selection in words with its spelling, such as ``best two [best(2)]``."""
-    name = selection_name(spelled)
-    return name if name == spelled or spelled.startswith("only(") else f"{name} [{spelled}]"
 
 
 def method_name(spelled: str) -> str:
@@ -51,6 +47,24 @@ def method_name(spelled: str) -> str:
     except InputError:  # a ranker, or the method of a plug-in that is not loaded
         return ""
     return "" if title.casefold() == spelled.casefold() else title
+
+
+def display_names(experiment: Experiment) -> dict[str, str]:
+    """Return what tables call methods, by spelling: the names of the specification, and of a sweep how it was chosen.
+
+    Examples
+    --------
+    >>> methods = ["fg", "sca(neighbors=sweep)"]
+    >>> spec = {"name": "x", "collection": "soccer", "rankers": ["bic"], "methods": methods, "names": {"fg": "FG"}}
+    >>> display_names(Experiment.from_dict(spec))
+    {'sca(neighbors=sweep)': 'sca (best of sweep)', 'fg': 'FG'}
+    """
+    found: dict[str, str] = {}
+    for call in experiment.methods:
+        how = HOW.get(dict(call.options).get("neighbors"))
+        rest = {name: value for name, value in call.options if name != "neighbors"}
+        found |= {str(call): f"{Call.of(call.name, rest)} ({how})"} if how else {}
+    return found | dict(experiment.names)
 
 
 def measure_meaning(measure: Measure) -> str:

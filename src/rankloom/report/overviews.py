@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
-from rankloom.evaluation import winning_numbers
+from rankloom.evaluation import OverCollections, compare_over, winning_numbers
+from rankloom.evaluation.over_collections import MIN_COLLECTIONS, MIN_METHODS
 from rankloom.experiment.results import CutoffRecord, MethodRecord, PairRecord, Results, distinct
+from rankloom.registry import slug
 from rankloom.report.findings import Contender, caveat, contests, first_method, gain_over, ranked_rankers
 from rankloom.report.formats import Cell, Column, Role, Row, Table
 from rankloom.report.names import method_name
 from rankloom.report.report import Report, common_methods, restricted
-from rankloom.report.tables import legend, make_table, mark, mark_column, role_of, selection_column, slug
+from rankloom.report.tables import legend, make_table, mark, mark_column, role_of, selection_column
 
 GAIN = Column("Gain (%)", "signed", 2)
 EXPERIMENT = Column("Experiment", "text")
@@ -52,7 +54,9 @@ def methods(report: Report) -> Table | None:
             cells += [results.score(contender), mark(contender.outcome)] if contender else [None, None]
         contender = next(contenders[name] for _, contenders in shown.values() if name in contenders)
         role = "ranker" if contender.role == "ranker" else role_of(contender.name, report.first)
-        rows.append(Row(tuple(cells), role, method_name(name)))
+        chosen = [one[name].note.partition(" ")[0] for _, one in shown.values() if name in one and one[name].note]
+        note = f"{', '.join(chosen)} neighbors" if chosen else ""
+        rows.append(Row(tuple(cells), role, ", ".join(filter(None, (method_name(contender.name), note)))))
     if alone := report.alone:
         rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # missing ones go last
         caption = f"{alone.main} on every selection, sorted by the first one"
@@ -103,6 +107,32 @@ def winning(report: Report) -> Table | None:
     sentences += [caveat(report.alone)] if report.alone and caveat(report.alone) else []
     columns = [METHOD, Column("Winning number"), *map(selection_column, titles)]
     return make_table("winning", caption, columns, rows, " ".join(sentences))
+
+
+def over_collections(report: Report) -> OverCollections | None:
+    """Return the comparison of the methods that were run on the first selection of each experiment; None of too few.
+
+    Of several experiments on a collection, each counts.
+    """
+    firsts: dict[str, dict[str, float]] = {}
+    for (label, _), scores in report.effectiveness.items():
+        firsts.setdefault(label, scores)
+    shared = common_methods({(label, ""): scores for label, scores in firsts.items()})
+    if len(firsts) < MIN_COLLECTIONS or len(shared) < MIN_METHODS:
+        return None
+    return compare_over({label: {name: scores[name] for name in shared} for label, scores in firsts.items()})
+
+
+def mean_ranks(found: OverCollections) -> Table | None:
+    """Return the mean rank of each method, and which methods differ significantly from it."""
+    rows = []
+    for name, rank, p_values in zip(found.methods, found.mean_ranks.tolist(), found.p_values, strict=True):
+        differ = [of for of, p in zip(found.methods, p_values, strict=True) if max(p, found.p_value) < found.alpha]
+        better = [of for of in differ if found.methods.index(of) > found.methods.index(name)]
+        rows.append(Row((name, rank, len(better), len(differ) - len(better))))
+    columns = [METHOD, Column("Mean rank", digits=2), Column("Better than"), Column("Worse than")]
+    explained = f"Better and worse than so many methods: Nemenyi's test over {found.n_collections} experiments, "
+    return make_table("mean-ranks", "Mean ranks of the methods", columns, rows, f"{explained}p < {found.alpha:g}.")
 
 
 def gains(report: Report) -> Table | None:
@@ -214,7 +244,7 @@ def chosen_pairs(found: list[Pair]) -> Table | None:
         rows.append(Row((label, kinds, " + ".join(rankers), one.gain, one.value, one.method), role))
     columns = [EXPERIMENT, Column("Chosen by", "text"), Column("Pair", "text"), GAIN, Column("Value"), METHOD]
     explained = "Bold: the best of several pairs. Gain: over the best single ranker."
-    return make_table("pairs", "The pairs chosen by Eq. 6", columns, rows, explained)
+    return make_table("pairs", "The pairs that are chosen", columns, rows, explained)
 
 
 def _curve(results: Results, method: str, best: float = 1.0) -> dict[int, float]:

@@ -33,7 +33,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1c1e21}.paper{fill:#fff}.heat{fill:#0072b2}"
     ".axis{stroke:#80868e;fill:none}.grid{stroke:#dfe2e6}.level{stroke:#1c1e21;stroke-dasharray:5 5;fill:none}"
-    ".gain{fill:#00704f}.loss{fill:#b03a00}"
+    ".group{stroke:#d55e00;stroke-width:4;fill:none}.gain{fill:#00704f}.loss{fill:#b03a00}"
     ".bar{fill:#9aa3ad}.bar.first{fill:#0072b2}.soft{fill:#555b63}.strong{font-weight:600}.line{fill:none;stroke-width:2}"
     + "".join(f".s{i}{{stroke:{c};color:{c}}}" for i, c in enumerate(COLORS))
     + ".mark{fill:currentColor;stroke:none}"
@@ -205,6 +205,42 @@ def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: s
     description = "; ".join(f"{label}: {value:g}" for label, value in bars)
     shown = Plot(name, title, description, width, 16 + len(bars) * 26, "\n".join(body))
     return shown.with_phone(lambda n, w: bar_chart(n, title, bars, first, w))
+
+
+def rank_diagram(
+    name: str,
+    title: str,
+    names: Sequence[str],
+    ranks: Sequence[float],
+    groups: Sequence[tuple[int, int]],
+    distance: float,
+) -> Plot:
+    """Draw a critical-difference diagram (Demšar 2006): methods on an axis of mean ranks, best first.
+
+    Bars join the methods of each group, given as the places of its first and last; `distance` is drawn above the axis.
+    """
+    left, right, axis = 210, WIDTH - 210, 64
+    n, half = len(names), (len(names) + 1) // 2
+    across = _scale((1.0, float(n)), (left, right))
+    body = [f'<path class="axis" d="M{left} {axis}H{right}"/>']
+    for tick in range(1, n + 1):
+        body.append(f'<path class="axis" d="M{across(tick):.1f} {axis}v-6"/>')
+        body += [_text(across(tick), axis - 12, str(tick), "middle", SOFT)] if n <= 15 or tick % 2 else []
+    body.append(f'<path class="group" d="M{left} 28H{across(1 + distance):.1f}"/>')
+    body.append(_text(left, 16, f"CD = {distance:.2f}", "start"))
+    bars = axis + 12 + 9 * len(groups)
+    for i, (first, last) in enumerate(groups):
+        height = axis + 12 + 9 * i
+        ends = across(ranks[first]) - 3, across(ranks[last]) + 3
+        body.append(f'<path class="group" d="M{ends[0]:.1f} {height}H{ends[1]:.1f}"/>')
+    for i, (label, rank) in enumerate(zip(names, ranks, strict=True)):
+        x, at_left = across(rank), i < half
+        y = bars + 14 + 20 * (i if at_left else n - 1 - i)
+        end, anchor = (left - 8, "end") if at_left else (right + 8, "start")
+        body.append(f'<path class="axis" d="M{x:.1f} {axis}V{y - 4:.1f}H{end}"/>')
+        body.append(_text(end + (-4 if at_left else 4), y, f"{label} {rank:.2f}", anchor))
+    description = "Mean ranks: " + "; ".join(f"{label} {rank:.2f}" for label, rank in zip(names, ranks, strict=True))
+    return Plot(name, title, description, WIDTH, bars + 14 + 20 * half, "\n".join(body))
 
 
 def _cell(x: float, y: float, value: float, tooltip: str, side: float) -> str:

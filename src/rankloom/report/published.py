@@ -13,11 +13,12 @@ from rankloom.errors import InputError
 from rankloom.evaluation import gain, winning_numbers
 from rankloom.experiment.results import MethodRecord, Results
 from rankloom.io.text_file import read_text
+from rankloom.registry import slug
 from rankloom.report.findings import ranked_rankers
 from rankloom.report.formats import Column, Row, Table
 from rankloom.report.overviews import EXPERIMENT, METHOD
 from rankloom.report.report import Effectiveness, Report, common_methods, restricted
-from rankloom.report.tables import make_table, role_of, slug, unique_names
+from rankloom.report.tables import make_table, role_of, unique_names
 
 #: The columns of our value, the published one, and how much ours is above it.
 COMPARED = (Column("Ours"), Column("Published"), Column("Difference", "signed"))

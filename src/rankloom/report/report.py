@@ -13,6 +13,7 @@ from rankloom.evaluation import Measure
 from rankloom.experiment.results import FILE, MethodRecord, Results
 from rankloom.experiment.step_cache import FOLDER
 from rankloom.report.findings import first_method
+from rankloom.report.names import display_names
 
 #: The value of each method on a selection of an experiment.
 Effectiveness = dict[tuple[str, str], dict[str, float]]
@@ -66,6 +67,11 @@ class Report:
         """The method that most experiments compare the others with."""
         methods = Counter(filter(None, map(first_method, self.experiments.values())))
         return methods.most_common(1)[0][0] if methods else None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What tables call methods, by spelling."""
+        return {k: name for one in self.experiments.values() for k, name in display_names(one.experiment).items()}
 
     @property
     def effectiveness(self) -> Effectiveness:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, ExamplesRecord, Results, SelectionRecord
 from rankloom.report import overviews, published, tables
 from rankloom.report.findings import caveat, contests, environments, ranked_rankers
-from rankloom.report.formats import Table
-from rankloom.report.names import selection_label
+from rankloom.report.formats import Table, p_text
+from rankloom.report.names import selection_name
 from rankloom.report.page import Section
-from rankloom.report.plots import bar_chart, difference_plot, heat_map, line_plot
+from rankloom.report.plots import bar_chart, difference_plot, heat_map, line_plot, rank_diagram
 from rankloom.report.report import Report
 
 MAX_ZOOM = 0.7  # of the range of values: a plot that would be cut less is shown whole
@@ -16,11 +18,22 @@ NO_EXAMPLES = "No query was won or lost, or the results are from before examples
 
 
 def sections(report: Report, numbers: published.Published) -> list[Section]:
-    """Return all sections between the summary and the provenance."""
-    results = report.alone
-    if results is None:
-        overview = [_experiments(report), _winning(report), _gains(report), _methods(report), _cutoffs(report)]
-        return [*overview, _pairs(report), *_published(report, numbers)]
+    """Return all sections between the summary and the provenance, with the names of methods that people read."""
+    names = report.names
+    found = _of_one(report, report.alone, numbers) if report.alone else _of_several(report, numbers)
+    renamed = {
+        section.anchor: [[table.renamed(names) for table in some] for some in (section.tables, section.folded)]
+        for section in found
+    }
+    return [replace(section, tables=renamed[section.anchor][0], folded=renamed[section.anchor][1]) for section in found]
+
+
+def _of_several(report: Report, numbers: published.Published) -> list[Section]:
+    overview = [_experiments(report), _over_collections(report), _winning(report), _gains(report), _methods(report)]
+    return [*overview, _cutoffs(report), _pairs(report), *_published(report, numbers)]
+
+
+def _of_one(report: Report, results: Results, numbers: published.Published) -> list[Section]:
     return [
         _rankers(results),
         _correlations(results),
@@ -119,7 +132,7 @@ def _cutoffs(report: Report) -> Section:
     floors: list[float | None] = [None] * len(found)
     if results:
         selection = "".join(
-            f" on the selection {selection_label(chosen.selection)}" for chosen in _first_selection(results)
+            f" on the selection {selection_name(chosen.selection)}" for chosen in _first_selection(results)
         )
         intro = f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper)"
         intro += f"{selection}. The axis is logarithmic."
@@ -129,13 +142,17 @@ def _cutoffs(report: Report) -> Section:
         if any(floor is not None for floor in floors):
             intro += " It is zoomed to where the lines part: lower values are in the table."
     plots = [
-        line_plot(curves.name, curves.title, "cutoff", curves.scale, curves.lines, level, floor)
+        line_plot(curves.name, curves.title, "cutoff", curves.scale, _named(curves.lines, report.names), level, floor)
         for curves, floor in zip(found, floors, strict=True)
     ]
     explained = caveat(results) if results else ""
     shown = present(*(overviews.cutoffs(curves, explained) for curves in found))
     missing = "The effect of the cutoff was not measured."
     return Section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
+
+
+def _named(lines: dict[str, dict[int, float]], names: dict[str, str]) -> dict[str, dict[int, float]]:
+    return {names.get(method, method): line for method, line in lines.items()}
 
 
 def _floor(lines: dict[str, dict[int, float]]) -> float | None:
@@ -155,6 +172,25 @@ def _comparators(results: Results) -> Section:
     return Section("comparators", "Comparators", intro, present(tables.comparators(results)), missing=missing)
 
 
+def _over_collections(report: Report) -> Section:
+    found = overviews.over_collections(report)
+    missing = "This needs at least two collections, and three methods that were run on each."
+    if found is None:
+        return Section("over", "Methods over all experiments", "", missing=missing)
+    names = [report.names.get(method, method) for method in found.methods]
+    differ = "some methods differ" if found.p_value < found.alpha else "no difference between methods is significant"
+    intro = (
+        f"Mean rank of each method over the first selection of {found.n_collections} experiments; 1 is best. "
+        f"Friedman's test: {differ} ({p_text(found.p_value)}). Bars join methods that do not differ significantly by "
+        f"Nemenyi's test ({found.alpha:g}): their mean ranks are closer than the critical difference, CD. A collection "
+        "that counts more than once makes the test find too much."
+    )
+    groups = [(found.methods.index(group[0]), found.methods.index(group[-1])) for group in found.groups()]
+    distance = found.critical_difference or 0.0
+    plot = rank_diagram("over", "Critical-difference diagram", names, found.mean_ranks.tolist(), groups, distance)
+    return Section("over", "Methods over all experiments", intro, present(overviews.mean_ranks(found)), [plot])
+
+
 def _winning(report: Report) -> Section:
     intro = "How often a method beats another by the main measure, over all experiments and selections of rankers "
     intro += "(Eq. 10 and 11 of the paper); ties do not count."
@@ -163,8 +199,8 @@ def _winning(report: Report) -> Section:
     table = overviews.winning(report)
     plots = []
     if table:
-        bars = [(str(row.cells[0]), float(row.cells[1] or 0)) for row in table.rows]
-        plots = [bar_chart("winning", table.caption, bars, report.first or "")]
+        bars = [(str(row.cells[0]), float(row.cells[1] or 0)) for row in table.renamed(report.names).rows]
+        plots = [bar_chart("winning", table.caption, bars, report.names.get(str(report.first), str(report.first)))]
     missing = "Winning numbers need at least two methods that were run on every selection."
     return Section("winning", "Winning numbers", intro, present(table), plots, missing)
 
@@ -181,9 +217,9 @@ def _gains(report: Report) -> Section:
 
 def _pairs(report: Report) -> Section:
     intro = (
-        "Eq. 6 chooses the pair of rankers with the best balance of high effectiveness and low correlation. The paper "
-        "found that the Jaccard correlation chooses the best pairs; here are the pairs by each correlation measure, "
-        "fused by the first method of the experiment."
+        "The balanced pair has the best balance of high effectiveness and low correlation (Eq. 6 of the paper, which "
+        "found that the Jaccard correlation chooses best). Here are the pairs by each correlation measure, fused by "
+        "the first method of the experiment."
     )
     found = overviews.pairs(report)
     without = [label for label in report.experiments if all(pair.label != label for pair in found)]

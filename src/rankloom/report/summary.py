@@ -11,12 +11,14 @@ from rankloom.evaluation.significance import Verdict
 from rankloom.experiment.results import Results
 from rankloom.registry import Call
 from rankloom.report import overviews
-from rankloom.report.findings import Contender, Contest, caveat, contests, first_method, gain_over
-from rankloom.report.formats import Column, format_cell
-from rankloom.report.names import selection_label
+from rankloom.report.findings import Contender, Contest, caveat, contests, gain_over, outcomes
+from rankloom.report.formats import Column, format_cell, p_text
+from rankloom.report.names import selection_name
 from rankloom.report.report import Report
 
 HEADLINES: dict[Verdict, str] = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
+DEFAULTS = ("fg", "weft", "vote")  # methods that need no labels, besides the first one
+HOLM = "holm"  # correction for the choice of the best of them
 OUTCOMES: dict[Verdict | None, str] = {
     "better": "significantly better than the best single ranker on",
     "tie": "without significant difference on",
@@ -50,7 +52,7 @@ def summarize(report: Report) -> Summary:
 
 def _summarize_one(results: Results) -> Summary:
     found = contests(results)
-    against_best = [pair for pair in map(_against_best, found) if pair is not None]
+    against_best = [pair for pair in (_against_best(results, contest) for contest in found) if pair is not None]
     if not against_best:
         reason = "There is no method to compare with its rankers on at least two queries."
         return Summary(None, "Unknown.", (reason,))
@@ -78,9 +80,7 @@ def _outcomes(report: Report, verdicts: dict[str, Verdict | None]) -> str:
     for verdict, words in OUTCOMES.items():
         labels = ", ".join(label for label, found in verdicts.items() if found == verdict)
         parts += [f"{words} {labels}"] if labels else []
-    methods = dict.fromkeys(filter(None, map(first_method, report.experiments.values())))
-    name = next(iter(methods)) if len(methods) == 1 else "The first method of each experiment"
-    return f"{name}, on the first selection of rankers, is {'; '.join(parts)}."
+    return f"The best method that needs no labels, on the first selection of rankers, is {'; '.join(parts)}."
 
 
 def _wins_and_losses(report: Report) -> list[str]:
@@ -97,7 +97,7 @@ def _wins_and_losses(report: Report) -> list[str]:
         n_better, n_worse = verdicts.count("better"), verdicts.count("worse")
         if verdicts:
             sentences.append(
-                f"Of {len(verdicts)} {of}, it is significantly better in {n_better} and worse in {n_worse}."
+                f"Of {len(verdicts)} {of}, the first method is significantly better in {n_better}, worse in {n_worse}."
             )
     return sentences
 
@@ -139,27 +139,39 @@ def _measures(report: Report) -> list[str]:
     return [f"Each experiment is judged by its own main measure: {'; '.join(parts)}."]
 
 
-def _against_best(contest: Contest) -> tuple[Contest, Contender, Contender, Comparison] | None:
-    """Return the first method, the best ranker, and the first compared with it, or None if either is missing."""
-    own, best = contest.first, contest.best_ranker
-    return (contest, own, best, -best.outcome) if own and best and best.outcome else None
+def candidates(contest: Contest) -> list[Contender]:
+    """Return the methods that one would use without labels, the first method and our defaults, best first."""
+    return [one for one in contest.contenders if one.role == "first" or (one.role == "" and one.name in DEFAULTS)]
+
+
+def _against_best(results: Results, contest: Contest) -> tuple[Contest, Contender, Contender, Comparison] | None:
+    """Return the best label-free default, the best ranker, and their comparison, or None if either is missing.
+
+    It is corrected for the choice among several defaults.
+    """
+    known, best = candidates(contest), contest.best_ranker
+    if not known or best is None:
+        return None
+    tested = outcomes(results, best.values[results.main], {one.label: one.values[results.main] for one in known}, HOLM)
+    return (contest, known[0], best, tested[known[0].label]) if tested else None
 
 
 def _other(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Comparison) -> str:
-    """Return the outcome on another selection, such as ``best two [best(2)]: 6.59 % above (significant)``."""
+    """Return the outcome on another selection, such as ``best two: 6.59 % above (significant)``."""
     significant = "not significant" if outcome.verdict == "tie" else "significant"
-    return f"{selection_label(contest.selection)}: {_gain(results, own, best)} ({significant})"
+    return f"{selection_name(contest.selection)}: {_gain(results, own, best)} ({significant})"
 
 
 def _comparison(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Comparison) -> str:
     n = len(contest.rankers)
-    what = f"fusing {n} rankers ({selection_label(contest.selection)})" if n > 1 else "given a single ranker"
-    p = format_cell(outcome.p_value, Column("p", "p"))
-    p_value = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+    what = f"fusing {n} rankers ({selection_name(contest.selection)})" if n > 1 else "given a single ranker"
     significance = "no significant difference" if outcome.verdict == "tie" else "a significant difference"
+    others = [one.label for one in candidates(contest) if one is not own]
+    chosen = f", the best of {len(others) + 1} methods that need no labels (the others: {', '.join(others)})"
+    reached = f"reaches {results.main} {_score(results, own)}, {_gain(results, own, best)} the best single ranker"
     return (
-        f"{own.label}, {what}, reaches {results.main} {_score(results, own)}, {_gain(results, own, best)} the best "
-        f"single ranker, {best.name} ({_score(results, best)}): {significance} ({p_value})."
+        f"{own.label}{chosen if others else ''}, {what}, {reached}, {best.name} ({_score(results, best)}): "
+        f"{significance} ({p_text(outcome.p_value)})."
     )
 
 
@@ -177,7 +189,7 @@ def _best_overall(results: Results, found: list[Contest], best: Contender) -> st
     selection, top = max(methods, key=lambda pair: results.score(pair[1]))
     if results.score(top) <= results.score(best):
         return f"No method on any selection is better than {best.name} alone."
-    where = selection_label(selection)
+    where = selection_name(selection)
     return f"The best method overall is {top.name} on the selection {where}: {_score(results, top)}."
 
 

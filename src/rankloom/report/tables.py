@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median, quantiles
 
 import numpy as np
 
-from rankloom.evaluation import Comparison, Mark
+from rankloom.evaluation import Comparison, Mark, interval_note
 from rankloom.evaluation import legend as marks_legend
 from rankloom.evaluation.interval import mean_intervals
 from rankloom.evaluation.selection import agreement
@@ -23,6 +22,7 @@ from rankloom.experiment.results import (
     distinct,
 )
 from rankloom.ranks.arrays import Floats
+from rankloom.registry import slug
 from rankloom.report.findings import (
     Contender,
     Contest,
@@ -32,9 +32,10 @@ from rankloom.report.findings import (
     gain_over,
     outcomes,
     ranked_rankers,
+    unit_note,
 )
 from rankloom.report.formats import Cell, Column, Role, Row, Table
-from rankloom.report.names import measure_meaning, method_name, selection_label, selection_name
+from rankloom.report.names import measure_meaning, method_name, selection_name
 from rankloom.report.report import numbered
 
 SECONDS_DIGITS = 3
@@ -54,6 +55,10 @@ def rankers(results: Results) -> Table | None:
     columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS_DIGITS)]
     rows = [Row((record.ranker, *_means(results, record), record.seconds)) for record in found]
     meanings = "; ".join(map(measure_meaning, results.experiment.measures))
+    itself = (
+        "leave an item out of its own list" if results.experiment.exclude_self else "count an item as its own result"
+    )
+    meanings += f"; all {itself}" if results.classes else ""
     legend = f"{meanings}. Seconds are the ranking time; for cached lists, that of the original run."
     return make_table("rankers", f"Single rankers, sorted by {results.main}", columns, rows, legend)
 
@@ -174,7 +179,7 @@ def seconds(results: Results) -> Table | None:
 def legend(results: Results, reference: str | None = None) -> str:
     """Return the meaning of the marks in this experiment; the reference is the first method unless given."""
     spec, name = results.experiment, reference or str(first_method(results))
-    return marks_legend(name, test=spec.test, alpha=spec.alpha, correction=spec.correction)
+    return marks_legend(name, test=spec.test, alpha=spec.alpha, correction=spec.correction, units=results.units)
 
 
 def selection_column(selection: str, digits: int = 4) -> Column:
@@ -206,11 +211,11 @@ def _methods(results: Results, contest: Contest) -> Table:
     for one, effect in zip(contest.contenders, _effects([c.outcome for c in contest.contenders]), strict=True):
         ahead = gain_over(one.values[results.main], own.values[results.main]) if own and one.outcome else None
         cells = (mark(one.outcome), *_means(results, one), ahead, *effect, one.seconds)
-        rows.append(Row((one.label, *cells), one.role, method_name(one.name)))
-    caption = f"Selection {selection_label(contest.selection)}: {' + '.join(contest.rankers)}"
-    explained = f"{legend(results)} By {results.main}. {results.depth_caveat}".rstrip()
+        rows.append(Row((one.label, *cells), one.role, ", ".join(filter(None, (method_name(one.name), one.note)))))
+    caption = f"Selection {selection_name(contest.selection)}: {' + '.join(contest.rankers)}"
+    explained = " ".join([legend(results), f"By {results.main}.", results.depth_caveat, unit_note(results, contest)])
     name = slug("methods", contest.selection)
-    return Table(name, caption, columns, rows, explained, _details(results))
+    return Table(name, caption, columns, rows, " ".join(explained.split()), _details(results))
 
 
 def wins(results: Results) -> Table | None:
@@ -226,7 +231,7 @@ def wins(results: Results) -> Table | None:
         for one in found[0].contenders
         if one is not own
     ]
-    where = selection_label(found[0].selection)
+    where = selection_name(found[0].selection)
     return make_table("wins", f"Queries won and lost by {own.name} on {where}, by {results.main}", columns, rows)
 
 
@@ -273,8 +278,10 @@ def _effects(outcomes: list[Comparison | None]) -> list[tuple[float | None, ...]
 
 
 def _details(results: Results) -> str:
-    level = f"{100 * (1 - results.experiment.alpha):g} %"
-    return f"From and to: {level} confidence interval of the difference, by bootstrap; d: Cohen's, paired."
+    spec = results.experiment
+    level = f"{100 * (1 - spec.alpha):g} %"
+    found = f"From and to: {level} confidence interval of the difference, by bootstrap; d: Cohen's, paired."
+    return f"{found} {interval_note(spec.test, spec.correction)}".rstrip()
 
 
 def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
@@ -284,17 +291,6 @@ def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
         return several[0] if several else None, None
     first, _, third = quantiles(several, method="inclusive")
     return median(several), third - first
-
-
-def slug(kind: str, name: str) -> str:
-    """Return a file name without extension.
-
-    Examples
-    --------
-    >>> slug("methods", "best(2)")
-    'methods-best-2'
-    """
-    return f"{kind}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}".strip("-")
 
 
 def unique_names(tables: list[Table]) -> list[Table]:
