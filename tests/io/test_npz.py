@@ -58,8 +58,8 @@ def test_inconsistent_packed_ids_are_errors(blob, ptr, message):
 
 
 def test_packed_ids_of_other_types_are_errors():
-    assert "1-d array" in error_of(unpack_ids, np.zeros(2, np.int8), np.array([0, 2]))
-    assert "1-d array" in error_of(unpack_ids, np.zeros(2, np.uint8), np.array([[0, 2]]))
+    assert "both 1-d" in error_of(unpack_ids, np.zeros(2, np.int8), np.array([0, 2]))
+    assert "both 1-d" in error_of(unpack_ids, np.zeros(2, np.uint8), np.array([[0, 2]]))
 
 
 @st.composite

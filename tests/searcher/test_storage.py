@@ -389,5 +389,5 @@ def test_few_descriptors_are_one_sentence(tmp_path, limit):
 @pytest.mark.parametrize(("name", "kind"), [("documents0_ptr", np.float16), ("documents0_blob", np.int64)])
 def test_documents_of_another_type_are_rejected(name, kind):
     arrays = dict(Documents.of([{"id": "a", "text": "a cat"}]).arrays())
-    with pytest.raises(InputError, match="Documents must be bytes with 64-bit offsets; got "):
+    with pytest.raises(InputError, match="Packed texts must be bytes with 64-bit starts, both 1-d; got "):
         Documents.restored({**arrays, name: arrays[name].astype(kind)})

@@ -56,19 +56,10 @@ def claimed(path: Path, *, is_new: bool = False) -> Iterator[bool]:
         yield False
         return
     try:
-        yield _lock_now(descriptor, path, is_new)
+        taken = _try_lock(descriptor)
+        yield is_new or _is_old(path) if taken is None else taken
     finally:
         os.close(descriptor)
-
-
-def _lock_now(descriptor: int, path: Path, is_new: bool) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # the file system has no locks
-        return is_new or _is_old(path)
-    return True
 
 
 def _is_old(path: Path) -> bool:
@@ -86,7 +77,7 @@ def waiting(opened: Callable[[], int], path: Path, folder: Path, timeout: float)
     start, warned = time.monotonic(), False
     while True:
         descriptor = opened()
-        if _try_lock(descriptor) and _is_at(descriptor, path):
+        if _try_lock(descriptor) is not False and _is_at(descriptor, path):
             return descriptor
         os.close(descriptor)
         waited = time.monotonic() - start
@@ -101,15 +92,16 @@ def waiting(opened: Callable[[], int], path: Path, folder: Path, timeout: float)
         time.sleep(min(POLL_SECONDS, timeout))
 
 
-def _try_lock(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool | None:
+    """Return True if an open file is locked now, False if another process has locked it, None if there are no locks."""
     if fcntl is None:
-        return True
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # the file system has no locks
-        return True
+        return None
     return True
 
 

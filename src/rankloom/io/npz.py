@@ -17,10 +17,14 @@ FORMAT = 1
 
 def pack_ids(ids: Iterable[str]) -> tuple[Bytes, Int64s]:
     """Return ids as arrays: their concatenated UTF-8 bytes, and pointers; id i is ``blob[ptr[i]:ptr[i + 1]]``."""
-    encoded = [_utf8(id) for id in ids]
-    ptr = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(list(map(len, encoded)), out=ptr[1:])
-    return np.frombuffer(b"".join(encoded), np.uint8), ptr
+    return pack_bytes(map(_utf8, ids))
+
+
+def pack_bytes(texts: Iterable[bytes]) -> tuple[Bytes, Int64s]:
+    """Return encoded texts as `pack_ids` packs ids."""
+    texts = list(texts)
+    ptr = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    return np.frombuffer(b"".join(texts), np.uint8), ptr
 
 
 def _utf8(text: str) -> bytes:
@@ -37,15 +41,20 @@ def unpack_ids(blob: Array, ptr: Array) -> Ids:
 
 def unpacked(blob: Array, ptr: Array) -> list[str]:
     """Return texts that `pack_ids` packed, which need not be unique."""
-    if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
-        raise InputError("Packed ids must be a 1-d array of bytes and a 1-d array of 64-bit starts.")
-    if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
-        raise InputError(f"The starts of packed ids must rise from 0 to {len(blob)}, the length of the bytes.")
+    check_packed(blob, ptr)
     data, starts = blob.tobytes(), ptr.tolist()
     try:
         return [data[start:stop].decode() for start, stop in pairwise(starts)]
     except UnicodeDecodeError:
         raise InputError("Packed ids are not UTF-8.") from None
+
+
+def check_packed(blob: Array, ptr: Array) -> None:
+    """Raise InputError unless arrays are as `pack_bytes` makes them."""
+    if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
+        raise InputError(f"Packed texts must be bytes with 64-bit starts, both 1-d; got {blob.dtype} and {ptr.dtype}.")
+    if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
+        raise InputError(f"The starts of packed texts must rise from 0 to {len(blob)}, the length of the bytes.")
 
 
 def write_npz(ranks: Ranks, path: FilePath) -> None:

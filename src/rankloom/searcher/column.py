@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
-from itertools import accumulate, chain, dropwhile, takewhile
+from itertools import chain, dropwhile, takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.io.npz import pack_bytes
 from rankloom.searcher.field_types import FieldType, elements, instant, iso
 from rankloom.searcher.store import Mask
 from rankloom.searcher.where import MAX_RANGE_TEXT, Value
@@ -44,7 +45,7 @@ class Words:
     @classmethod
     def of(cls, keys: Sequence[bytes]) -> Words:
         """Return a dictionary of keys, which ascend."""
-        return cls(np.frombuffer(b"".join(keys), np.uint8), np.array([0, *accumulate(map(len, keys))], np.int64))
+        return cls(*pack_bytes(keys))
 
     def __len__(self) -> int:
         return len(self.ptr) - 1

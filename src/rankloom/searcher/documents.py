@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError, brief
-from rankloom.io.npz import pack_ids, unpacked
+from rankloom.io.npz import check_packed, pack_bytes, pack_ids, unpacked
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.columns import Columns
@@ -38,9 +38,8 @@ class Segment:
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Segment:
         """Return documents, whose fields must be plain data."""
-        encoded = [json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents]
-        ids = pack_ids(document["id"] for document in documents)
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), _offsets(map(len, encoded)), *ids)
+        encoded = (json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents)
+        return cls(*pack_bytes(encoded), *pack_ids(_ids(documents)))
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
@@ -64,11 +63,7 @@ class Segment:
     def restored(cls, arrays: Mapping[str, Array]) -> Segment:
         """Return the documents that these arrays have, after checks."""
         segment = cls(*(arrays[field.name] for field in fields(cls)))
-        for blob, ptr in ((segment.blob, segment.ptr), (segment.id_bytes, segment.id_ptr)):
-            if blob.dtype != np.uint8 or ptr.dtype != np.int64 or (blob.ndim, ptr.ndim) != (1, 1):
-                raise InputError(f"Documents must be bytes with 64-bit offsets; got {blob.dtype} and {ptr.dtype}.")
-            if not len(ptr) or ptr[0] != 0 or ptr[-1] != len(blob) or (ptr[1:] < ptr[:-1]).any():
-                raise InputError(f"The offsets of the documents must rise from 0 to {len(blob)}.")
+        check_packed(segment.blob, segment.ptr)
         if len(segment.ptr) != len(segment.id_ptr):
             raise InputError("The offsets of the documents do not match their ids.")
         return segment
@@ -234,10 +229,4 @@ def _ids(documents: Iterable[Document]) -> Iterator[str]:
 
 def _pieces(blob: NDArray[np.uint8], ptr: NDArray[np.int64], rows: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return some pieces of a blob, and pointers to them."""
-    pieces = [blob[ptr[row] : ptr[row + 1]] for row in rows.tolist()]
-    return np.concatenate([np.empty(0, np.uint8), *pieces]), _offsets(map(len, pieces))
-
-
-def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:
-    """Return where each of some pieces starts, and where the last one ends."""
-    return np.cumsum([0, *lengths], dtype=np.int64)
+    return pack_bytes(blob[ptr[row] : ptr[row + 1]].tobytes() for row in rows.tolist())

@@ -25,14 +25,10 @@ class GrownIndex:
     """The index of a build, rows that were added, and the slots that still have documents."""
 
     base: WeftIndex
+    index: WeftIndex  #: of all slots: the base, while nothing was added
     slots: Slots
     ids: Ids  #: of the documents
     added: Mapping[str, Array] = field(default_factory=dict)
-    index: WeftIndex = None  # type: ignore[assignment]  #: of all slots; by default the base
-
-    def __post_init__(self) -> None:
-        if self.index is None:
-            object.__setattr__(self, "index", self.base)
 
     def appended(self, rows: Mapping[str, Array], lists: Sequence[ItemLists]) -> GrownIndex:
         """Return the index with more rows, given the lists of all items, by ranker."""

@@ -175,7 +175,7 @@ class Model:
                     partial(_merged, rows[here]),
                     [_rows_among(other, at, part, rows[here] - start, depth, mask) for at, other in self.parts],
                 )
-                fill(found, here, own.items, _scores(own))
+                fill(found, here, own.items, scores_of(own))
         return Ranks.trusted(*found, self.n_slots, kind="queries")
 
     @property
@@ -217,12 +217,13 @@ def _shifted(ranks: Ranks, start: int) -> Ranks:
 
 def _merged(own: Numbers, one: Ranks, other: Ranks) -> Ranks:
     """Return two lists of each query as one; `own` is the item that each query is, or PAD."""
-    first, second = (ScoredLists(ranks.items, _scores(ranks)) for ranks in (one, other))
+    first, second = (ScoredLists(ranks.items, scores_of(ranks)) for ranks in (one, other))
     lists = merged(first, second, own, one.depth + other.depth)
     return Ranks.trusted(*lists, other.n_items, kind="queries")
 
 
-def _scores(ranks: Ranks) -> Float32s:
+def scores_of(ranks: Ranks) -> Float32s:
+    """Return the scores of lists of an updatable ranker."""
     assert ranks.scores is not None  # an updatable ranker gives scores
     return ranks.scores
 

@@ -30,8 +30,8 @@ from rankloom.searcher.item_lists import ItemLists
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.state import Names, Settings, State, embedded
-from rankloom.searcher.tail import Tail, under
-from rankloom.searcher.updates import STORES, prefixed, with_documents
+from rankloom.searcher.tail import Tail, prefixed, under
+from rankloom.searcher.updates import STORES, with_documents
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import check_added
 
@@ -117,7 +117,7 @@ def _grown(state: State, arrays: Mapping[str, Array], described: Sequence[Meta],
         base = WeftIndex.of_arrays(under(arrays, f"index{number}"), about, path)
         if base.settings.n_rankers != len(names) or base.n_items != state.slots.n - len(state.tail):
             raise IndexFileError(f"{path} is damaged: an index is not that of its rankers; build the searcher again.")
-        grown[names] = GrownIndex(base, state.slots, state.ids)
+        grown[names] = GrownIndex(base, base, state.slots, state.ids)
         if len(state.tail):
             rows = state.tail.under(f"index{number}")
             with raising(path):

@@ -82,6 +82,11 @@ def under(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
+def prefixed(prefix: str, arrays: Arrays) -> dict[str, Array]:
+    """Return arrays with a prefix to their names."""
+    return {f"{prefix}_{name}": array for name, array in arrays.items()}
+
+
 def joined(parts: Sequence[Arrays]) -> Arrays:
     """Return rows of arrays one after the other; arrays named ``...ptr`` are pointers to rows of others."""
     if len(parts) == 1:

@@ -26,10 +26,11 @@ from rankloom.searcher.batch import Batch, text_of
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
-from rankloom.searcher.retriever import Model
+from rankloom.searcher.retriever import Model, scores_of
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import Settings, State, embedded
 from rankloom.searcher.store import Document
+from rankloom.searcher.tail import prefixed
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import added_rows
 
@@ -93,7 +94,8 @@ def _open_ended(state: State) -> State:
 def _base_index(state: State, names: tuple[str, ...]) -> GrownIndex:
     index = state.weft(names)
     assert isinstance(index, WeftIndex)
-    return GrownIndex(WeftIndex(index.settings, index.arrays_without_ids), state.slots, state.ids)
+    base = WeftIndex(index.settings, index.arrays_without_ids)
+    return GrownIndex(base, base, state.slots, state.ids)
 
 
 def _appended(state: State, documents: Documents, models: Mapping[str, Model], n: int) -> State:
@@ -131,7 +133,7 @@ def _new_lists(lists: ItemLists, model: Model, new: Updatable) -> Arrays:
     slots = model.slots or Slots(model.n_slots)
     own = model.slot_lists(np.arange(start, start + n), lists.depth, slots.mask(None))
     out = empty_lists(n, lists.depth)
-    fill(out, np.arange(n), own.items, _scores(own))
+    fill(out, np.arange(n), own.items, scores_of(own))
     entered = [_entering(lists, part, first, new, start) for first, part in model.parts]
     rows, items, scores = (np.concatenate(arrays) for arrays in zip(*entered, strict=True))
     return {**out._asdict(), "entered_rows": rows, "entered_items": items, "entered_scores": scores}
@@ -157,7 +159,7 @@ def _above(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tupl
 def _above_in(new: Updatable, part: Updatable, own: Numbers, floors: Array) -> tuple[Array, Array, Array]:
     found = new.rank_items(own, depth=new.n_items, floors=floors, of=part)
     some = np.flatnonzero(found.items[:, 0] != PAD)  # usually few
-    items, scores = found.items[some], _scores(found)[some]
+    items, scores = found.items[some], scores_of(found)[some]
     rows, columns = np.nonzero((items != PAD) & (scores > floors[some, None]))
     return own[some[rows]], items[rows, columns], scores[rows, columns]
 
@@ -190,7 +192,7 @@ def _with_refills(lists: ItemLists, model: Model, state: State) -> ItemLists:
     if not len(short):
         return lists
     found = model.slot_lists(short, lists.depth, slots.mask(None))
-    return lists.patched(short, ScoredLists(found.items, _scores(found)), slots.n)
+    return lists.patched(short, ScoredLists(found.items, scores_of(found)), slots.n)
 
 
 def _settled(state: State) -> State:
@@ -226,7 +228,7 @@ def _exact(lists: ItemLists, slots: Slots, fitted: Updatable, depth: int) -> Ran
     again = np.flatnonzero(cut & (left < width))
     if len(again):
         found = fitted.rank_items(again, depth=depth)
-        fill(out, again, found.items, _scores(found))
+        fill(out, again, found.items, scores_of(found))
     return Ranks.trusted(*out, n, kind="collection")
 
 
@@ -252,13 +254,3 @@ def fresh(settings: Settings) -> Settings:
 def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:
     """Return the lists of all items from scratch, with the statistics that the models have."""
     return {name: model.fitted.rank(depth=depth).replaced(kind="collection") for name, model in models.items()}
-
-
-def prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
-    """Return arrays with a prefix to their names."""
-    return {f"{prefix}_{name}": array for name, array in arrays.items()}
-
-
-def _scores(ranks: Ranks) -> NDArray[np.float32]:
-    assert ranks.scores is not None  # an updatable ranker gives scores
-    return ranks.scores
