@@ -1,4 +1,4 @@
-"""Making lists at scale: texts by posting lists, vectors by exact and approximate algorithms. CPU seconds."""
+"""Making lists of texts at scale, by posting lists: CPU seconds."""
 
 import time
 
@@ -113,24 +113,4 @@ def loss(quick):
         named = dict(zip((*RANKERS, "FG"), (*ranks, fused), strict=True))
         values = {name: rl.evaluate(one, labels=labels, measures=["ndcg@10"])["ndcg@10"] for name, one in named.items()}
         rows.append({"query": f"max_terms={MAX_TERMS}" if options else "whole text", **values})
-    return rows
-
-
-def vectors(quick):
-    """Return rows for lists of vectors around random centers; exact lists of a sample, scaled to all."""
-    from rankloom.rankers.vectors.vectors import Vectors
-
-    n, sample = (5_000, 500) if quick else (200_000, 1_000)
-    rng = np.random.default_rng(0)
-    centers = rng.normal(size=(n // 100, 64))
-    x = (centers[rng.integers(0, len(centers), n)] + rng.normal(size=(n, 64)) / 2).astype(np.float32)
-    some = np.sort(rng.choice(n, sample, replace=False))
-    seconds, exact = cpu(lambda: Vectors().fit(x).rank_items(some, depth=20))
-    rows = [{"algorithm": "exact", "n": n, "CPU s": seconds * n / sample, "share of exact": 1.0, "recall@10": 1.0}]
-    rows[0] |= {"recall@20": 1.0}
-    for algorithm in ("hnsw", "ivf"):
-        seconds, found = cpu(lambda algorithm=algorithm: Vectors(algorithm=algorithm).fit(x).rank(depth=20))
-        near = {k: (found.scores[some, :k] >= exact.scores[:, k - 1 : k]).mean() for k in (10, 20)}
-        row = {"algorithm": algorithm, "n": n, "CPU s": seconds, "share of exact": seconds / rows[0]["CPU s"]}
-        rows.append(row | {f"recall@{k}": float(value) for k, value in near.items()})
     return rows

@@ -81,6 +81,12 @@ def test_rankers(name, monkeypatch):
         fitted.rank_items(np.array([1, 2]), depth=3, among=np.array([0, 1, 2]))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lists_by_cells(dtype):
+    vectors = np.random.default_rng(5).normal(size=(90, 5)).astype(dtype)
+    rl.Ranks.from_vectors(vectors, depth=9, algorithm="cells")
+
+
 def test_word_movers():
     points = WordVectors(["hot", "warm", "cold", "dry"], [[0.0], [1.0], [5.0], [7.0]])
     fitted = WMD(exact=1).fit(["hot warm", "warm cold", "cold cold dry", "dry"], vectors=points)

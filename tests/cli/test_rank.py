@@ -67,14 +67,13 @@ def test_labels_of_an_earlier_collection_are_removed(tmp_path):
 @pytest.mark.long
 def test_lists_made_on_a_cluster_are_the_same(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    pytest.importorskip("faiss")
     monkeypatch.setitem(rank_by_parts.__kwdefaults__, "part", 32)  # items per task
     rng = np.random.default_rng(2)
     texts = [" ".join(rng.choice(["heart", "skin", "liver", "fever", "pain"], 4)) for _ in range(90)]
     (tmp_path / "docs.csv").write_text("id,text\n" + "".join(f"d{i},{text}\n" for i, text in enumerate(texts)))
     np.savez(tmp_path / "emb.npz", vectors=rng.normal(size=(90, 6)), ids=[f"d{i}" for i in range(90)])
-    algorithms = [f"vectors(path={tmp_path / 'emb.npz'}, algorithm={algorithm})" for algorithm in ("hnsw", "ivf")]
-    rankers = [word for one in ("okapi", "okapi(max_terms=2)", *algorithms) for word in ("--ranker", one)]
+    vectors = [f"vectors(path={tmp_path / 'emb.npz'}{option})" for option in ("", ", algorithm=cells")]
+    rankers = [word for one in ("okapi", "okapi(max_terms=2)", *vectors) for word in ("--ranker", one)]
     given = ("rank", tmp_path / "docs.csv", *rankers, "--depth", 20, "--no-cache", "-o")
     here = run(*given, tmp_path / "here")
     with connected("local", workers=2) as client:
@@ -82,19 +81,18 @@ def test_lists_made_on_a_cluster_are_the_same(tmp_path, monkeypatch):
     assert (here.exit_code, there.exit_code) == (0, 0), there.output
     assert here.stderr.replace("here", "there") == there.stderr
     files = sorted(path.name for path in (tmp_path / "here").iterdir())
-    assert files == ["okapi-max_terms=2.npz", "okapi.npz", "vectors-emb-hnsw.npz", "vectors-emb-ivf.npz"]
+    assert files == ["okapi-max_terms=2.npz", "okapi.npz", "vectors-emb-cells.npz", "vectors-emb.npz"]
     for name in files:
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
 def test_recall_of_approximate_lists_is_printed_and_written(tmp_path):
-    pytest.importorskip("faiss")
     (tmp_path / "docs.csv").write_text("id,text\na,cat\nb,dog\nc,cow\n")
     np.savez(tmp_path / "emb.npz", vectors=np.eye(3), ids=["a", "b", "c"])
-    ranker = f"vectors(path={tmp_path / 'emb.npz'}, algorithm=hnsw)"
+    ranker = f"vectors(path={tmp_path / 'emb.npz'}, algorithm=cells)"
     done = run("rank", tmp_path / "docs.csv", "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
     assert f"  {ranker}: recall 100.0%.\n" in done.stderr
-    assert read_ranks(tmp_path / "out" / "vectors-emb-hnsw.npz").recall == 1.0
+    assert read_ranks(tmp_path / "out" / "vectors-emb-cells.npz").recall == 1.0
 
 
 def test_files_have_short_unique_names():

@@ -116,8 +116,7 @@ def test_comparators_and_times_can_be_skipped(tmp_path):
 
 
 def test_recall_of_an_approximate_ranker_is_kept(tmp_path):
-    pytest.importorskip("faiss")
-    rankers = {"near": "vectors(part=pixels, algorithm=ivf)", "pixels": "vectors(part=pixels)"}
+    rankers = {"near": "vectors(part=pixels, algorithm=cells)", "pixels": "vectors(part=pixels)"}
     spec = {**SMALL, "rankers": rankers, "methods": ["rrf"], "selections": ["all"], "curve": [], "comparators": []}
     run(Experiment.from_dict({**spec, "repeats": 0}), tmp_path, cache=Cache(None))
     assert [one.recall for one in Results.read(tmp_path).of(RankerRecord)] == [1.0, None]

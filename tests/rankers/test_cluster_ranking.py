@@ -9,7 +9,6 @@ from rankloom.index.cluster import connected
 from rankloom.rankers import rank_collection
 from rankloom.rankers.cluster_ranking import rank_by_parts
 from rankloom.rankers.vectors.vectors import Vectors
-from rankloom.ranks import approximate
 
 pytestmark = pytest.mark.long
 WORDS = ["heart", "skin", "liver", "attack", "failure", "fever", "pain", "chronic", "acute"]
@@ -44,12 +43,10 @@ def test_lists_by_parts_have_the_same_bits(client, some):
             assert found.kind == "collection"
 
 
-@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
-def test_approximate_lists_by_parts_have_the_same_bits(client, algorithm, monkeypatch):
-    pytest.importorskip("faiss")
-    monkeypatch.setattr(approximate, "PART", 250)
-    fitted = Vectors(algorithm=algorithm).fit(np.random.default_rng(4).normal(size=(400, 8)))
-    found, here = rank_by_parts(fitted, client, depth=12, part=150), fitted.rank(depth=12)
+def test_lists_by_cells_are_made_here(client, some):
+    spelling = "vectors(algorithm=cells)"
+    found = rank_collection(some, [spelling], depth=12, scheduler=client.scheduler.address).lists[spelling].items
+    here = rank_collection(some, [spelling], depth=12).lists[spelling].items
     assert same(found, here)
     assert found.recall == here.recall > 0
 

@@ -154,7 +154,7 @@ def test_report_of_a_single_ranker(tmp_path):
 def test_recall_of_approximate_rankers_is_shown(tmp_path):
     exact, near, *others = ranker_records()
     text = "".join(page_of(results([exact, replace(near, recall=0.9876), *others]), tmp_path).text)
-    assert f"Approximate rankers find this share of the 10 nearest items: {near.ranker} 98.8%." in text
+    assert f"Approximate lists have this share of the 20 nearest items: {near.ranker} 98.8%." in text
     assert "Approximate" not in "".join(page_of(results(ranker_records()), tmp_path / "exact").text)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rankloom.cli import app as cli
+from rankloom.cli.info import recalls
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 from rankloom.cli.outputs import check_output, writes
 from rankloom.io.folder_writer import TIMEOUT, check_absent
@@ -106,7 +107,8 @@ def build(
         searcher.save(output, overwrite=overwrite, timeout=timeout)
         progress("Saving", 1, 1)
     built = cli.counted(len(searcher), "document")
-    cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)
+    found = recalls(searcher.info()["recall"])
+    cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}{found}.", err=True)
     guessed = ("date",) if is_json(documents) else ("number", "date")
     if searcher.state.settings.guard is not None:
         cli.echo(str(searcher.state.settings.guard), err=True)

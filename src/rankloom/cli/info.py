@@ -1,12 +1,18 @@
 """`rankloom info`: show what a searcher contains."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from rankloom.cli import app as cli
 from rankloom.cli.judgments import AsJson
 from rankloom.io.folder import parsed_head, read_meta
+
+
+def recalls(known: Mapping[str, float]) -> str:
+    """Return what share of the nearest items lists by cells have, to append; nothing if all are exact."""
+    return "".join(f"; {name} has {one:.1%} of the 20 nearest items" for name, one in known.items())
 
 
 @cli.app.command()
@@ -37,7 +43,7 @@ def info(
             "fields": ", ".join(f"{name} ({type})" for name, type in known["fields"].items()),
             "text": ", ".join(name for name in known["text"] if name in known["fields"]) or "none",
             "rankers": named,
-            "lists": f"{known['depth']} items deep; weft uses {known['cutoff']}",
+            "lists": f"{known['depth']} items deep; weft uses {known['cutoff']}{recalls(known['recall'])}",
             "drift": drifted(known["statistics"]),
             "self-test": str(searcher.state.settings.guard or "none"),
         }

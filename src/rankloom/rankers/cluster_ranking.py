@@ -15,7 +15,7 @@ from rankloom.threads import running
 if TYPE_CHECKING:
     from distributed import Client
 
-PART = 4096  # items per task; a multiple of the blocks of an algorithm, whose bits may depend on their size
+PART = 4096  # items per task
 
 
 class RankedByParts(Fitted, Protocol):
@@ -33,8 +33,8 @@ class RankedByParts(Fitted, Protocol):
 
 
 def is_ranked_by_parts(fitted: Fitted) -> TypeGuard[RankedByParts]:
-    """Return True if the lists of a fitted ranker can be made part by part."""
-    return hasattr(fitted, "for_workers")
+    """Return True if the lists of a fitted ranker can be made part by part; those by cells cannot."""
+    return hasattr(fitted, "for_workers") and getattr(fitted, "cells", None) is None
 
 
 def rank_by_parts(fitted: RankedByParts, client: Client, *, depth: int = 1000, part: int = PART) -> Ranks:
@@ -49,11 +49,11 @@ def rank_by_parts(fitted: RankedByParts, client: Client, *, depth: int = 1000, p
         return fitted.rank(depth=depth)
     tables = map_tasks(client, rank_one, starts, ranker, part, depth, stage=stage)
     items, scores = (np.concatenate([table[which] for table in tables]) for which in (0, 1))
-    return Ranks.trusted(items, scores, ranker.n_items, kind="collection", recall=tables[0][2])
+    return Ranks.trusted(items, scores, ranker.n_items, kind="collection")
 
 
-def rank_one(start: int, ranker: RankedByParts, part: int, depth: int) -> tuple[Array, Array | None, float | None]:
-    """Return the items, the scores and the recall of the lists of one part: the task of a worker."""
+def rank_one(start: int, ranker: RankedByParts, part: int, depth: int) -> tuple[Array, Array | None]:
+    """Return the items and the scores of the lists of one part: the task of a worker."""
     with running(threads=1):  # there is a worker for each core
         found = ranker.rank_part(np.arange(start, min(start + part, ranker.n_items)), depth=depth)
-    return found.items, found.scores, found.recall
+    return found.items, found.scores

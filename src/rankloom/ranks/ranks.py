@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, brief, check_range, whole_number
-from rankloom.ranks.approximate import check_algorithm, neighbors_by
 from rankloom.ranks.arrays import PAD, Array, Float32s, Int32s
+from rankloom.ranks.cell_lists import item_lists
+from rankloom.ranks.cells import RECALL, check_algorithm, made_cells
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     GivenIds,
@@ -58,7 +59,7 @@ class Ranks:
         Whether row i is the list of item i, or the rows are queries; None where it is not known. Methods that need the
         lists of the items reject lists of queries, and lists that look like them.
     recall : float or None
-        Share of the nearest items that an approximate ranker finds, measured on a sample; None for exact lists and
+        Share of the 20 nearest other items that lists by cells have, measured on a sample; None for exact lists and
         where it is not known.
 
     Examples
@@ -191,9 +192,10 @@ class Ranks:
         queries: ArrayLike | None = None,
         item_ids: Ids | None = None,
         query_ids: Ids | None = None,
-        algorithm: str = "exact",
+        algorithm: str = "auto",
+        recall: float = RECALL,
     ) -> Ranks:
-        """Rank vectors by a nearest-neighbor search, exact by default, in blocks that never hold an n x n array.
+        """Rank vectors by a nearest-neighbor search, in blocks that never hold an n x n array.
 
         Parameters
         ----------
@@ -205,9 +207,11 @@ class Ranks:
             Length of the lists, at most the size of the collection.
         queries : array of shape (n_queries, d), optional
             External queries; by default each vector is a query (and wins ties in its own list).
-        algorithm : {"exact", "faiss", "hnsw", "ivf"}
-            faiss (extra ``faiss``) computes in float32; hnsw and ivf find most neighbors without comparing all pairs:
-            `recall` has their share of the 10 nearest, and there is a warning if it is below 95%. None supports l1.
+        algorithm : {"auto", "exact", "cells"}
+            How lists of the vectors themselves are made: exact compares all pairs, cells (cosine only) those of near
+            cells. auto takes cells for more than 20,000 vectors and lists up to 100 deep.
+        recall : float
+            With cells, the share of the 20 nearest to be found; the `recall` of the result is the measured one.
 
         Examples
         --------
@@ -216,15 +220,16 @@ class Ranks:
                [1, 2],
                [2, 0]], dtype=int32)
         """
-        check_algorithm(algorithm, metric)
-        space = VectorSpace.of(vectors, METRICS[metric])
-        rows = space if queries is None else VectorSpace.of(queries, METRICS[metric], "queries")
-        own = np.arange(len(space)) if queries is None else None
-        neighbors, recall = neighbors_by(algorithm, space)
-        items, cost = neighbors(rows, whole_number("depth", depth), own=own)
+        check_algorithm(algorithm, metric, recall)
+        depth, space = whole_number("depth", depth), VectorSpace.of(vectors, METRICS[metric])
+        reached = None
+        if queries is not None:
+            items, cost = space.neighbors(VectorSpace.of(queries, METRICS[metric], "queries"), depth)
+        else:
+            items, cost, reached = item_lists(space, made_cells(algorithm, space, depth), depth, recall)
         kind: Kind = "collection" if queries is None else "queries"
         ids = item_ids if queries is None and query_ids is None else query_ids
-        return cls(items, 0 - cost, len(space), item_ids=item_ids, query_ids=ids, kind=kind, recall=recall)
+        return cls(items, 0 - cost, len(space), item_ids=item_ids, query_ids=ids, kind=kind, recall=reached)
 
     @classmethod
     def from_dict(

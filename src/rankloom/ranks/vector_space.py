@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom._kernels.index.arguments import SparseRows
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
-from rankloom.ranks.nearest import BLOCK_BYTES, Refinement, Search, check_finite, nearest, rounded, table
+from rankloom.ranks.nearest import Refinement, Search, check_finite, nearest, rounded, table
 from rankloom.threads import one_blas_thread, run_blocks
 
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
@@ -200,40 +200,6 @@ class VectorSpace:
         cost = np.concatenate(costs)
         below = cost < ceilings[rows]
         return rows[below], found[below], cost[below]
-
-    def rescored(
-        self,
-        queries: "VectorSpace",
-        candidates: NDArray[np.integer],
-        depth: int,
-        *,
-        own: NDArray[np.integer] | None = None,
-    ) -> tuple[Int32s, Float32s]:
-        """Return the best of each row's candidates, by number, and their exact costs; PAD and -1 mean none."""
-        if own is not None:  # wins ties, and is a candidate of its own list
-            others = np.where(candidates == own[:, None], PAD, candidates)
-            candidates = np.concatenate([own[:, None], others], axis=1)
-        items, best = np.full((len(queries), depth), PAD, np.int32), np.zeros((len(queries), depth), np.float32)
-        rows = max(1, BLOCK_BYTES // (8 * max(candidates.shape[1] * self.vectors.shape[1], 1)))
-        for start in range(0, len(queries), rows):
-            some = candidates[start : start + rows]
-            order, cost = self._sorted(queries.subset(np.arange(start, start + len(some))), some, own is not None)
-            width = min(depth, some.shape[1])
-            found = np.take_along_axis(some, order, axis=1)[:, :width]
-            items[start : start + rows, :width] = found
-            best[start : start + rows, :width] = np.where(found >= 0, cost[:, :width], 0)
-        return items, best
-
-    def _sorted(self, queries: "VectorSpace", candidates: Array, own: bool) -> tuple[Indexes, Float32s]:
-        """Return the order of each row's candidates and their exact costs in it; the first one wins ties if `own`."""
-        missing = candidates < 0
-        repeated = np.repeat(queries.prepared(), candidates.shape[1], axis=0)
-        exact = self.metric.exact(repeated, self.prepared(np.where(missing, 0, candidates).ravel()))
-        cost = np.where(missing, np.float32(np.inf), rounded(exact).reshape(candidates.shape))
-        ties = candidates.copy()
-        ties[:, : int(own)] = PAD
-        order = np.lexsort((ties, cost, missing), axis=1)
-        return order, np.take_along_axis(cost, order, axis=1)
 
     def check_width(self, other: "VectorSpace", name: str = "queries") -> None:
         """Raise InputError if other vectors have another length; it does not matter if there are none."""

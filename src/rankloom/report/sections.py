@@ -60,7 +60,7 @@ def _rankers(results: Results) -> Section:
         intro += " There are no label-free estimates: these need the lists of all items of the collection."
     recalls = [f"{one.ranker} {one.recall:.1%}" for one in ranked_rankers(results) if one.recall is not None]
     if recalls:
-        intro += f" Approximate rankers find this share of the 10 nearest items: {', '.join(recalls)}."
+        intro += f" Approximate lists have this share of the 20 nearest items: {', '.join(recalls)}."
     shown = present(tables.rankers(results), tables.estimates(results), tables.agreements(results))
     return Section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
 

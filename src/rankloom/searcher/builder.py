@@ -73,7 +73,9 @@ def first_state(documents: Documents, ranking: Ranking, settings: Settings) -> S
         probes = _probes(ranked, ranking.collection)
         models[name] = Model(name, ranked.ranker, ranked.fit(), ranked.spelling, probes)
         own = _over(ranked.items, ranking.collection.ids)
-        lists[name] = Ranks.trusted(np.ascontiguousarray(own.items), own.scores, len(documents), kind="collection")
+        lists[name] = Ranks.trusted(
+            np.ascontiguousarray(own.items), own.scores, len(documents), kind="collection", recall=own.recall
+        )
     return State.of_documents(documents, models, lists, settings)
 
 

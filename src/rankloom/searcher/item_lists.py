@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
-from rankloom.errors import InputError
+from rankloom.errors import InputError, check_range
 from rankloom.index.tables import check_rows
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
@@ -38,12 +38,13 @@ class ItemLists:
     depth: int
     tail: Mapping[str, Array] = field(default_factory=dict)  #: items and scores of lists that were added; `ENTERED`
     patches: Mapping[str, Array] = field(default_factory=dict)  #: `PATCHES`: lists that were replaced
+    recall: float | None = None  #: of lists by cells, as measured when they were made
 
     @classmethod
     def of(cls, ranks: Ranks, depth: int) -> ItemLists:
         """Return the lists of a build; those of a ranker that cannot be updated may be without scores."""
         scores: Any = ranks.scores
-        return cls(ScoredLists(ranks.items, scores), depth)
+        return cls(ScoredLists(ranks.items, scores), depth, recall=ranks.recall)
 
     @property
     def n_base(self) -> int:
@@ -167,7 +168,7 @@ class ItemLists:
         """Return the lists of all documents, of documents that are there."""
         n, width = len(slots), min(self.depth, len(slots))
         if self.is_plain and slots.kept is None:
-            return Ranks.trusted(*self.base, n, kind="collection")
+            return Ranks.trusted(*self.base, n, kind="collection", recall=self.recall)
         items, scores = outside(self.rows(slots.numbers), slots)
         items, scores = np.ascontiguousarray(items[:, :width]), np.ascontiguousarray(scores[:, :width])
         return Ranks.trusted(items, scores, n, kind="collection")
@@ -177,8 +178,17 @@ class ItemLists:
         return {"items": self.base.items, "scores": self.base.scores, **self.patches}
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, Array], tail: Mapping[str, Array], n_slots: int, depth: int) -> ItemLists:
+    def restored(
+        cls,
+        arrays: Mapping[str, Array],
+        tail: Mapping[str, Array],
+        n_slots: int,
+        depth: int,
+        recall: float | None = None,
+    ) -> ItemLists:
         """Return the lists that `arrays` and the tail describe, after checks."""
+        if recall is not None:
+            check_range(0, 1, recall=recall)
         base = ScoredLists(arrays["items"], arrays["scores"])
         patches = {name: arrays[name] for name in PATCHES if name in arrays}
         _check(base, n_slots)
@@ -192,7 +202,7 @@ class ItemLists:
             raise InputError(f"There are not lists for {n_slots} documents.")
         if patches:
             _check_patches(patches, n_slots)
-        return cls(base, depth, tail, patches)
+        return cls(base, depth, tail, patches, recall)
 
 
 def empty_lists(n: int, depth: int) -> ScoredLists:

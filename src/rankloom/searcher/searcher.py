@@ -242,15 +242,16 @@ class Searcher(ReadOnlySearcher):
     def info(self) -> dict[str, Any]:
         """Return what the searcher holds, how it was built, the outcome of its self-test, and how far it has drifted.
 
-        `statistics` says when document frequencies and vocabularies were made, how many documents are newer, and the
-        share of lists that have changed since the last merge; `encoders` the smallest cosine of the stored vectors of a
-        few texts or images with those that an encoder given as a function returns now.
+        `recall` is that of lists by cells. `statistics` says when document frequencies and vocabularies were made, how
+        many documents are newer, and the share of lists that have changed since the last merge; `encoders` the smallest
+        cosine of the stored vectors of a few contents with those that an encoder given as a function returns now.
         """
         state, guard = self._state, self._state.settings.guard
         rankers = {name: getattr(known, "spelling", None) or "a function" for name, known in state.retrievers.items()}
         tested = guard and {"quality": dict(guard.quality), "weights": guard.weights(state.trusted)}
         built = {name: getattr(state.settings, name) for name in ("name", "cutoff", "depth")}
-        held = {"documents": len(self), "rankers": rankers, "fields": self.field_types}
+        recalls = {name: lists.recall for name, lists in state.item_lists.items() if lists.recall is not None}
+        held = {"documents": len(self), "rankers": rankers, "recall": recalls, "fields": self.field_types}
         return {**built, **held, "text": list(state.settings.fields), "self_test": tested, **drift(state)}
 
     def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:

@@ -36,7 +36,7 @@ from rankloom.weft import WeftIndex
 from rankloom.weft.growth import check_added
 
 KIND = "rankloom searcher"
-ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
+ENCODER_SETTINGS = ("metric", "comparable", "batch", "algorithm", "recall")  # of rankers given as functions
 
 Arrays = dict[str, Array]
 Meta = dict[str, Any]  #: JSON
@@ -101,10 +101,10 @@ def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, En
     tails = {model.tail.n_items for model in models.values() if model.tail is not None}
     if {model.n_slots for model in models.values()} != {n} or not tails <= {len(tail)}:
         raise IndexFileError(f"{path} is damaged: its rankers and documents do not match; build the searcher again.")
-    lists = {
-        name: ItemLists.restored(under(arrays, f"lists{at}"), tail.under(f"lists{at}"), n, settings.depth)
-        for at, name in enumerate(models)
-    }
+    lists = {}
+    for at, about in enumerate(meta["rankers"]):
+        stored, more = under(arrays, f"lists{at}"), tail.under(f"lists{at}")
+        lists[about["name"]] = ItemLists.restored(stored, more, n, settings.depth, about.get("reached_recall"))
     state = State(documents.ids, documents, models, lists, settings, tail=tail)
     state = replace(state, grown=_grown(state, arrays, meta["indexes"], path))
     return with_documents(state, documents, models) if state.is_grown else state
@@ -168,7 +168,7 @@ def _model(
             f"The ranker {name!r} was given as a function, which is not stored; give it again with "
             f"encoders={{{name!r}: function}}, or None to search without it."
         )
-    settings = {key: about[key] for key in ENCODER_SETTINGS}
+    settings = {key: about[key] for key in ENCODER_SETTINGS if key in about}
     encoder = EncoderRanker(name, encoders[name], part=about["part"], **settings)
     return Model(name, encoder, encoder.restored(arrays), probes=Probes.restored(probes))
 
@@ -187,14 +187,14 @@ def _meta(state: State, models: Mapping[str, Model], indexes: list[WeftIndex]) -
         "settings": asdict(state.settings),
         "sizes": {"n_items": len(state)},
         "added": list(map(len, state.tail.parts)),
-        "rankers": [_about_ranker(model) for model in models.values()],
+        "rankers": [_about_ranker(model, state.item_lists[name].recall) for name, model in models.items()],
         "indexes": [{"settings": index.settings.to_dict()} for index in indexes],
         "versions": {"rankloom": __version__, "numpy": np.__version__},
     }
 
 
-def _about_ranker(model: Model) -> Meta:
-    about = {"name": model.name, "spelling": model.spelling, "part": model.part}
+def _about_ranker(model: Model, recall: float | None) -> Meta:
+    about: Meta = {"name": model.name, "spelling": model.spelling, "part": model.part, "reached_recall": recall}
     if model.spelling is None:
         about |= {key: getattr(model.ranker, key) for key in ENCODER_SETTINGS}
     return about

@@ -229,7 +229,7 @@ def _exact(lists: ItemLists, slots: Slots, fitted: Updatable, depth: int) -> Ran
     if len(again):
         found = fitted.rank_items(again, depth=depth)
         fill(out, again, found.items, scores_of(found))
-    return Ranks.trusted(*out, n, kind="collection")
+    return Ranks.trusted(*out, n, kind="collection", recall=lists.recall)
 
 
 def compacted(state: State) -> State:
@@ -241,7 +241,9 @@ def compacted(state: State) -> State:
     plain = Documents.of(documents[:], documents.columns.filter_as_text)
     texts = check_texts([text_of(document, state.settings.fields) for document in plain], "texts")
     for name, model in models.items():
-        if model.part == "texts" and not isinstance(model.fitted, FittedVectors):
+        if isinstance(model.fitted, FittedVectors):
+            models[name] = replace(model, fitted=model.fitted.with_cells(), stored={})
+        elif model.part == "texts":
             models[name] = replace(model, fitted=model.ranker.fit(texts), stored={})
     return State.of_documents(plain, models, rebuilt_lists(models, state.settings.depth), fresh(state.settings))
 

@@ -8,7 +8,6 @@ from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, Vectors, is_updatable, rank_collection
-from rankloom.ranks import approximate
 from rankloom.threads import running
 from strategies import examples
 
@@ -143,135 +142,60 @@ def test_external_queries_are_ranked():
     assert fitted.rank(queries=[[4.0]], depth=2).items.tolist() == [[1, 2]]
 
 
-@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
-def test_faiss_finds_the_same_neighbors(metric):
-    pytest.importorskip("faiss")
-    rng = np.random.default_rng(2)
-    vectors, queries = rng.normal(size=(300, 8)), rng.normal(size=(5, 8))
-    exact, fast = Vectors(metric=metric).fit(vectors), Vectors(metric=metric, algorithm="faiss").fit(vectors)
-    for rows in (None, queries):
-        expected, found = exact.rank(queries=rows, depth=20), fast.rank(queries=rows, depth=20)
-        assert (expected.items == found.items).mean() > 0.99  # scores that differ in the last bit swap positions
-        np.testing.assert_allclose(found.scores, expected.scores, atol=1e-5)
-
-
-def test_faiss_orders_ties_by_number_after_the_item_itself():
-    pytest.importorskip("faiss")
-    same = [[1.0, 0.0]] * 4
-    found = Vectors(metric="l2", algorithm="faiss").fit(same).rank(depth=4)
-    assert found.items.tolist() == [[0, 1, 2, 3], [1, 0, 2, 3], [2, 0, 1, 3], [3, 0, 1, 2]]
-
-
-@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
-def test_faiss_includes_an_item_among_more_ties_than_depth(metric):
-    pytest.importorskip("faiss")
-    same = np.tile(np.random.default_rng(3).normal(size=7), (2000, 1))
-    found = Vectors(metric=metric, algorithm="faiss").fit(same).rank(depth=5)
-    assert (found.items == np.arange(2000)[:, None]).any(axis=1).all()
-
-
-def test_faiss_omits_an_item_that_others_beat():
-    pytest.importorskip("faiss")
-    found = Vectors(metric="dot", algorithm="faiss").fit([[1.0], [2.0], [3.0]]).rank(depth=1)
-    assert found.items.tolist() == [[2], [2], [2]]
-
-
-@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
-@pytest.mark.parametrize("metric", ["cosine", "l2"])
-@pytest.mark.parametrize("part", [250_000, 400])
-def test_most_neighbors_are_found_with_exact_scores(algorithm, metric, part, monkeypatch):
-    monkeypatch.setattr(approximate, "PART", part)
-    pytest.importorskip("faiss")
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(20, 16))[rng.integers(0, 20, 1000)] + rng.normal(size=(1000, 16))
-    x[500:520] = x[0]
-    exact, fast = Vectors(metric=metric).fit(x), Vectors(metric=metric, algorithm=algorithm).fit(x)
-    for queries in (None, rng.normal(size=(40, 16))):
-        full, found = exact.rank(queries=queries, depth=1000), fast.rank(queries=queries, depth=20)
-        near = (found.items[:, :10, None] == full.items[:, None, :10]).any(axis=2).mean()
-        assert near > 0.95
-        for row in range(0, found.n_queries, 97):
-            scores = dict(zip(full.items[row].tolist(), full.scores[row].tolist(), strict=True))
-            assert [scores[item] for item in found.items[row].tolist()] == found.scores[row].tolist()
-    assert found.kind == "queries"
-    assert fast.rank(depth=30).items[510, :3].tolist() == [510, 0, 500]
-    assert 0.95 < found.recall <= 1
-    assert (full.recall, fast.rank_items(np.arange(3), depth=5).recall) == (None, None)
-
-
-@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
-def test_approximate_lists_are_the_same_for_any_number_of_threads(algorithm, monkeypatch):
-    faiss = pytest.importorskip("faiss")
-    monkeypatch.setattr(approximate, "PART", 600)
-    x = np.random.default_rng(6).normal(size=(1500, 8))
-    one = Vectors(algorithm=algorithm).fit(x).rank(depth=30)
-    before = faiss.omp_get_max_threads()
-    try:
-        for threads in (1, 4):
-            faiss.omp_set_num_threads(threads)
-            assert same(one, Vectors(algorithm=algorithm).fit(x).rank(depth=30))
-    finally:
-        faiss.omp_set_num_threads(before)
-    assert same(one, rl.Ranks.from_vectors(x, depth=30, algorithm=algorithm))
-
-
-def test_updates_and_filters_of_hnsw_are_exact():
-    pytest.importorskip("faiss")
+def test_updates_and_filters_of_vectors_with_cells_are_exact():
     x = np.random.default_rng(7).normal(size=(300, 4))
-    ranker, exact = Vectors(algorithm="hnsw"), Vectors().fit(x)
+    ranker, exact = Vectors(algorithm="cells"), Vectors(algorithm="exact").fit(x)
     fitted = ranker.fit(x[:200]).appended(x[200:])
     assert same(fitted.rank_items(np.arange(50), depth=9), exact.rank_items(np.arange(50), depth=9))
     allowed = np.arange(300) % 3 > 0
     assert same(fitted.rank_vectors(x[:2], allowed=allowed), exact.rank_vectors(x[:2], allowed=allowed))
-    assert same(fitted.rank(depth=9), ranker.fit(x).rank(depth=9))
-    assert same(ranker.restored(fitted.arrays()).rank(depth=9), fitted.rank(depth=9))
+    restored = ranker.restored(fitted.arrays())
+    assert same(restored.rank(depth=9), fitted.rank(depth=9))
+    part = restored.subset(np.arange(100, 250))
+    assert part.with_rows(part.row_arrays()).cells.own.tolist() == fitted.cells.own[100:250].tolist()
+    assert same(fitted.with_cells().rank(depth=9), ranker.fit(x).rank(depth=9))
 
 
-def test_low_recall_of_hnsw_is_a_warning(monkeypatch):
-    pytest.importorskip("faiss")
-    monkeypatch.setattr(approximate, "LINKS", 2)
-    monkeypatch.setattr(approximate, "BUILD_BEAM", 2)
-    monkeypatch.setattr(approximate, "MIN_BEAM", 1)
-    x = np.random.default_rng(8).normal(size=(3000, 64))
-    with pytest.warns(RankloomWarning, match=r"hnsw finds only \d+% of the 10 nearest vectors"):
-        Vectors(algorithm="hnsw").fit(x).rank(depth=5)
+def test_cells_are_for_many_items_and_lists_that_are_not_deep(monkeypatch):
+    assert Vectors().fit(np.eye(9)).cells is None
+    monkeypatch.setattr("rankloom.ranks.cells.MAX_EXACT", 100)
+    x = np.random.default_rng(8).normal(size=(120, 4))
+    fitted = Vectors().fit(x)
+    assert fitted.rank(depth=100).recall > 0.9
+    assert fitted.rank(depth=101).recall is None
+    assert rl.Ranks.from_vectors(x, depth=101).recall is None
+    assert Vectors(algorithm="exact").fit(x).cells is None
+    assert Vectors(metric="l2").fit(x).cells is None
+    assert same(fitted.rank(depth=20), rl.Ranks.from_vectors(x, depth=20))
+    assert Vectors(algorithm="cells").fit(x).rank(depth=120).recall > 0.9
 
 
-@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
-def test_approximate_algorithms_rank_few_items(algorithm):
-    pytest.importorskip("faiss")
-    assert Vectors(algorithm=algorithm).fit([[1.0]]).rank().items.tolist() == [[0]]
-    assert Vectors(algorithm=algorithm).fit(np.empty((0, 2))).rank().items.shape == (0, 0)
-    assert Vectors(algorithm=algorithm).fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
-
-
-def test_recall_is_the_share_of_nearest_items_that_are_found(monkeypatch):
-    pytest.importorskip("faiss")
-    monkeypatch.setattr(approximate, "MIN_PROBES", 1)
-    monkeypatch.setattr(approximate, "MIN_RECALL", 0.0)
-    x = np.random.default_rng(11).normal(size=(200, 6))  # all of them are in the sample
-    found, exact = (rl.Ranks.from_vectors(x, depth=10, algorithm=algorithm) for algorithm in ("ivf", "exact"))
-    shared = [len(set(a) & set(b)) for a, b in zip(found.items.tolist(), exact.items.tolist(), strict=True)]
-    assert found.recall == pytest.approx(sum(shared) / 2000)
-    assert found.recall < 1
-    assert f"recall={found.recall:.4g})" in repr(found)
+def test_damaged_cells_are_rejected():
+    ranker = Vectors(algorithm="cells")
+    arrays = ranker.fit(np.random.default_rng(9).normal(size=(300, 4))).arrays()
+    for name, wrong in (
+        ("cell", arrays["cell"] + np.int32(4)),
+        ("cell", arrays["cell"][1:]),
+        ("centers", arrays["centers"] * 2),
+        ("centers", arrays["centers"] + np.float32(0.5)),
+        ("centers", arrays["centers"][:, 1:]),
+    ):
+        with pytest.raises(InputError, match="cells"):
+            ranker.restored({**arrays, name: wrong})
 
 
 def test_recall_stays_with_lists_from_the_cache(tmp_path):
-    pytest.importorskip("faiss")
     x = np.random.default_rng(9).normal(size=(50, 3))
     some = Collection("some", rl.Ids(map(str, range(50))), {"vectors": x})
     for _ in range(2):
-        ranking = rank_collection(some, ["vectors(algorithm=hnsw)", "vectors"], cache=Cache(tmp_path))
-        assert ranking.lists["vectors(algorithm=hnsw)"].queries.recall == 1.0
-        assert ranking.summary().endswith("vectors.\n  vectors(algorithm=hnsw): recall 100.0%.")
+        ranking = rank_collection(some, ["vectors(algorithm=cells)", "vectors"], cache=Cache(tmp_path))
+        assert ranking.lists["vectors(algorithm=cells)"].queries.recall == 1.0
+        assert ranking.summary().endswith("vectors.\n  vectors(algorithm=cells): recall 100.0%.")
 
 
-@pytest.mark.parametrize("algorithm", ["exact", "faiss", "hnsw", "ivf"])
-def test_queries_of_another_length_are_rejected(algorithm):
-    pytest.importorskip("faiss")
+def test_queries_of_another_length_are_rejected():
     with pytest.raises(InputError, match="queries and vectors must have the same length; got 3 and 2"):
-        Vectors(algorithm=algorithm).fit(np.eye(2)).rank(queries=np.eye(3))
+        Vectors().fit(np.eye(2)).rank(queries=np.eye(3))
 
 
 @pytest.mark.filterwarnings("ignore:.*has no ids")
@@ -284,10 +208,10 @@ def test_a_file_of_vectors_rejects_queries_by_id(tmp_path):
 
 
 def test_unsupported_options_are_rejected():
-    with pytest.raises(InputError, match="algorithm=faiss supports cosine, dot and l2; got l1"):
-        Vectors(metric="l1", algorithm="faiss")
-    with pytest.raises(UnknownNameError, match="Did you mean 'faiss'"):
-        Vectors(algorithm="fais")
+    with pytest.raises(InputError, match="algorithm=cells supports cosine; got l1"):
+        Vectors(metric="l1", algorithm="cells")
+    with pytest.raises(UnknownNameError, match="Did you mean 'cells'"):
+        Vectors(algorithm="cell")
     with pytest.raises(UnknownNameError, match="Unknown value of metric 'l3'"):
         Vectors(metric="l3")
     with pytest.raises(InputError, match="vectors must be finite; row 0 has nan"):

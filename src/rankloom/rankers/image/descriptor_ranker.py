@@ -69,10 +69,11 @@ class ImageRanker(Options, ABC):
     def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
         """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files; each is cached."""
         vectors = self.item_vectors(items, cache=cache)
-        return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache)
+        return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache, algorithm="auto").with_cells()
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
-        return FittedVectors(self, VectorSpace.restored(arrays, self._metric()))
+        unfitted = VectorSpace.of(np.empty((0, 0)), self._metric())
+        return FittedVectors(self, unfitted, algorithm="auto").restored(arrays)
 
     def digest(self) -> str:
         """Return a digest of its settings, its values for three probe images and the version of rankloom."""

