@@ -14,7 +14,6 @@ import gzip
 import json
 import os
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +39,6 @@ STEP, TRIALS = 0.05, 100  # of weights: in the grid for two rankers, in the Baye
 SAME_MODEL = 0.98  # cosine of two vectors of a text, by the original model and by the one rounded to 8 bits
 SINGLE = "best single ranker"
 UNSUPERVISED = ("rrf", "combsum", "combmnz", "dbsf", "isr", "borda", "mc4", "mc4(absent=last)")
-COLLECTION = ("vote", "weft")
 LEARNED = ("probfuse", "segfuse", "slidefuse", "bayesfuse", "mapfuse", "posfuse")
 SEGMENTS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)
 TENTHS = tuple(step / 10 for step in range(11))
@@ -62,25 +60,24 @@ class Case:
     ranks: dict
     qrels: dict
     train: tuple | None = None  #: (ranks, qrels)
-    items: dict | None = None  #: the lists of the collection
+    vote: rl.Ranks | None = None  #: the fused lists, where the lists of the collection are known
 
     def measured(self):
         """Return {method: value of each query}."""
         found = {name: self._evaluated(r.head(DEPTH)) for name, r in self.ranks.items()}
         best = max(found, key=lambda name: found[name].mean())
         scores = {SINGLE: found[best]}
-        scores |= {name: self._evaluated(rl.fuse(self.ranks, name, DEPTH, missing="empty")) for name in UNSUPERVISED}
-        if self.items is not None:
-            scores |= {name: self._evaluated(self._by_collection(name)) for name in COLLECTION}
+        if self.vote is None:
+            fused = {name: rl.fuse(self.ranks, name, DEPTH, missing="empty") for name in UNSUPERVISED}
+            scores |= {name: self._evaluated(ranks) for name, ranks in fused.items()}
+        else:
+            scores["vote"] = self._evaluated(self.vote)
         scores |= {name: self._learned(name, None) for name in LEARNED}
         scores |= {title: self._learned(*how) for title, how in TUNED.items()}
         return scores, best
 
     def _evaluated(self, ranks):
         return rl.evaluate(ranks, qrels=self.qrels, measures=MEASURE, per_query=True)[MEASURE]
-
-    def _by_collection(self, method):
-        return rl.fuse(self.ranks, method, DEPTH, collection=self.items)
 
     def _learned(self, method, space):
         common = {"missing": "empty"}
@@ -110,9 +107,11 @@ def text_case(name, data, cache, sample):
         rankers = {"okapi": "okapi", "2grams": "2grams-cosine"}
     lists = rank_collection(collection, rankers, depth=1000, cache=cache).lists
     queries = {ranker: one.queries.head(DEPTH) for ranker, one in lists.items()}
-    items = {ranker: one.items for ranker, one in lists.items()}
+    facts = {fact: [getattr(one, fact) for one in lists.values()] for fact in ("symmetric", "exhaustive")}
+    deep, items = ([getattr(one, part) for one in lists.values()] for part in ("queries", "items"))
+    vote = rl.fuse(deep, "vote", DEPTH, collection=items, **facts)
     train = train_part(path, collection, rankers, cache, sample) if name == "scifact" else None
-    return cut(Case(TITLES[name], queries, collection.queries.qrels, train, items), sample)
+    return cut(Case(TITLES[name], queries, collection.queries.qrels, train, vote), sample)
 
 
 def train_part(path, collection, rankers, cache, sample):
@@ -155,21 +154,23 @@ def cut(case, sample):
     listed = dict.fromkeys(query for r in case.ranks.values() for query in r.query_ids)
     queries = [query for query in case.qrels if query in listed][:sample]
     kept = set(queries)
-    ranks = {
-        name: r.rows([row for row, query in enumerate(r.query_ids) if query in kept])
-        for name, r in case.ranks.items()
-        if kept & set(r.query_ids)
-    }
-    return replace(case, ranks=ranks, qrels={query: case.qrels[query] for query in queries})
+    ranks = {name: chosen(r, kept) for name, r in case.ranks.items() if kept & set(r.query_ids)}
+    vote = case.vote and chosen(case.vote, kept)
+    return replace(case, ranks=ranks, vote=vote, qrels={query: case.qrels[query] for query in queries})
 
 
-def section(measured, command):
+def chosen(ranks, queries):
+    """Return the lists of some queries."""
+    return ranks.rows([row for row, query in enumerate(ranks.query_ids) if query in queries])
+
+
+def section(measured):
     """Return the section: a table for the text collections, and one for the runs."""
-    lines = ["## Against supervised fusion", "", filled(INTRO.format(command=command, versions=versions())), ""]
-    texts = [one for one in measured if one[0].items is not None]
-    runs = [one for one in measured if one[0].items is None]
+    lines = ["## Against supervised fusion", "", filled(INTRO), ""]
+    texts = [one for one in measured if one[0].vote is not None]
+    runs = [one for one in measured if one[0].vote is None]
     if texts:
-        lines += [filled(TEXTS_INTRO), "", *table(texts, "vote"), "", *rankers(texts), "", *finding(texts, "vote"), ""]
+        lines += [filled(TEXTS_INTRO), "", *table(texts, "vote"), "", *finding(texts, "vote"), ""]
     if runs:
         lines += [
             filled(RUNS_INTRO),
@@ -185,15 +186,15 @@ def section(measured, command):
 
 
 INTRO = (
-    "Fusion that learns from judged queries, measured on others: NDCG@10, the first 100 of each list for every method, "
-    "and the paired t-test at 99 %. SciFact has train queries (809), from which the methods learn before they see the "
-    f"300 test queries; elsewhere cross-validation with {FOLDS} folds, seed {SEED}. 'tuned': options that are best on "
-    f"the train queries (`rankloom.methods.optimize`), from a grid, the weights of more than two rankers by a "
-    f"Bayesian search of {TRIALS} trials. 'Best single "
-    "ranker' is chosen on the test queries, in its favor. `{command}`; {versions}."
+    "Fusion that learns from judged queries, measured on others: NDCG@10, the first 100 of each list (vote: 300). "
+    "SciFact has train queries (809), from which the methods learn before they see the 300 test queries; elsewhere "
+    f"cross-validation with {FOLDS} folds. 'tuned': options that are best on the train queries "
+    "(`rankloom.methods.optimize`), from a grid, the weights of more than two rankers by a Bayesian search of "
+    f"{TRIALS} trials. 'Best single ranker' is chosen on the test queries, in its favor."
 )
 TEXTS_INTRO = (
-    f"Text queries. {legend('vote', alpha=ALPHA)} The constants of vote were chosen with these collections in view."
+    f"Text queries, okapi and MiniLM. {legend('vote', alpha=ALPHA)} The constants of vote were chosen on these "
+    "collections."
 )
 RUNS_INTRO = (
     "Runs alone: weft, vote and FG need the lists of the collection's items, which these data do not have. "
@@ -241,11 +242,6 @@ def finding(measured, ours):
     yield filled(f"{ours} minus {against}: {'; '.join(parts)}.")
 
 
-def versions():
-    """Return what was used."""
-    return ", ".join(f"{name} {version(name)}" for name in ("rankloom", "numpy", "scipy"))
-
-
 def measure(name, data, folder, sample):
     """Return a case, the scores of each method and the best ranker; from the folder if it has them."""
     print(f"{name} ...", flush=True)
@@ -269,7 +265,7 @@ def main():
     given = parser.parse_args()
     data = Path(os.environ.get("RANKLOOM_DATA", "data"))
     found = [measure(name, data, given.results, given.sample) for name in given.names or [*TEXTS, *RUNS]]
-    text = section(found, "python experiments/supervised.py results/supervised")
+    text = section(found)
     if given.names or given.sample:
         print(text)
         return
