@@ -433,6 +433,18 @@ def searcher_table(kind, sizes, quick, what, note, *systems):
     return f"A searcher {what} (CPU seconds to build, CPU ms of a query)", rows, f"{note} {stages}"
 
 
+def votes(quick):
+    """Search texts one by one by vote, step by step."""
+    from vote_steps import N_QUERIES, RANKERS, steps
+
+    note = (
+        f"Texts of Ohsumed, SciFact and NPL; means of {N_QUERIES} queries of 2 to 5 words of titles, one at a time, on "
+        f"one core. Rankers {' and '.join(RANKERS)}, lists of 300. The self-test encodes 200 documents and 600 "
+        "queries; with minilm beside okapi it takes 4 to 9 s (`experiments/guard.py`)."
+    )
+    return "Steps of a search by vote (CPU time)", steps((500,) if quick else (5_183, 18_302, 51_000)), note
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -451,11 +463,12 @@ PARTS = {
         cells,
         searcher,
         searcher_million,
+        votes,
     )
 }
 
 #: Parts that read a published collection.
-NEED_DATA = ("lists", "few_terms", "cells", "searcher")
+NEED_DATA = ("lists", "few_terms", "cells", "searcher", "votes")
 ON_REQUEST = ("searcher_million",)
 DATA = "RANKLOOM_DATA"
 PAGE = HERE.parent / "docs" / "benchmarks.md"

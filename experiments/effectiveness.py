@@ -174,7 +174,7 @@ def page(measured):
     if seen or fresh:
         lines += ["## Items as queries", "", filled(ITEMS_INTRO), ""]
     for intro, found in ((SEEN_INTRO, seen), (FRESH_INTRO, fresh)):
-        lines += [filled(intro), "", *table(found, ITEM_COLUMNS, "weft"), "", *_rankers(found), ""] if found else []
+        lines += [filled(intro), "", *table(found, ITEM_COLUMNS, "weft"), ""] if found else []
     lines += [*_shallow(seen | fresh), ""] if seen or fresh else []
     if queries:
         groups = [(title, names) for title, names in GROUPS.items() if set(names) & set(queries)]
@@ -189,9 +189,10 @@ def page(measured):
 INTRO = "How effective the methods are on every collection we have. weft and vote have the same defaults everywhere."
 ITEMS_INTRO = (
     f"Every item is a query, and the items of its class are relevant. NDCG@10. {legend('weft', alpha=ALPHA)} All "
-    "rankers of a collection are fused. RRF and CombSUM get the first 100 of each list, the graph methods 1000; weft "
-    f"has its defaults. 'best': of {', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the best number on this "
-    "collection, chosen with the labels; the column before it has the default. No other method uses labels."
+    "rankers of a collection ([specifications](../experiments/effectiveness)) are fused. RRF and CombSUM get the first "
+    "100 of each list, the graph methods 1000; weft has its defaults. 'best': of "
+    f"{', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the best number on this collection, chosen with the labels; "
+    "the column before it has the default. No other method uses labels."
 )
 SEEN_INTRO = "The defaults of weft were chosen on these collections (not on all of these rankers):"
 FRESH_INTRO = "Multi-view sets, first used after the method was finished:"
@@ -255,10 +256,14 @@ def _advice(items, queries):
     yield bullet("**A single text ranker**: `vote` too; its own neighbors help it ([below](#one-ranker-alone)).")
     yield bullet("**Images or vectors as external queries**: `weft` with virtual positions (`comparable=`).")
     yield bullet(
-        "**One ranker far ahead of the others**: use it alone, fuse it with its equals, or try "
-        "`weft(weights=agreement)`, which weights rankers by how much they agree with the fusion."
+        "**A ranker that may be poor**: let a searcher test its rankers "
+        "([below](#a-poor-ranker-beside-a-good-one)). For items, try `weft(weights=agreement)`."
     )
-    yield bullet("**Only the lists of queries, none of items**: `rrf` or `combsum`.")
+    yield bullet(
+        "**On your own documents**: `rankloom trial` without judgments, `rankloom evaluate` with some; no fusion wins "
+        "everywhere."
+    )
+    yield bullet("**Only the lists of queries, none of items**: `dbsf` if they have scores, else `rrf`.")
     yield bullet("**The paper's method, exactly**: `fg`.")
     yield ""
 
@@ -269,14 +274,6 @@ def _first_form(measured):
     yield f"|---|{'---:|' * len(names)}"
     for at, measure in enumerate((MAIN, RECALL)):
         yield f"| {measure} | {' | '.join(f'{FIRST_FORM[name][at]:.4f}' for name in names)} |"
-
-
-def _rankers(measured):
-    yield "| | items | rankers (best first) |"
-    yield "|---|---:|---|"
-    for one in measured.values():
-        order = sorted(one.rankers, key=lambda name: -one.mean(name))
-        yield f"| {one.results.experiment.name} | {one.results.about['n_items']} | {', '.join(order)} |"
 
 
 def _shallow(measured):

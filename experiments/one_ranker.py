@@ -92,7 +92,7 @@ def main():
         measured[title] = measure(rl.open_collection(f'texts(path="{data / "texts" / name}")'), cache)
     text = section(measured)
     SECTION.write_text(text, "utf-8")
-    PAGE.write_text(insert(text, PAGE.read_text("utf-8"), "Comparison with the specification"), "utf-8")
+    PAGE.write_text(insert(text, PAGE.read_text("utf-8"), "Against supervised fusion"), "utf-8")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@ import runpy
 from dataclasses import replace
 from pathlib import Path
 
+import linear
 import numpy as np
 import pytest
 
+from rankloom import fuse
 from rankloom.experiment import Experiment, run
+from rankloom.experiment.inputs import prepare
 from rankloom.io.cache import Cache
 from rankloom.registry import Call
 
@@ -39,7 +42,7 @@ def test_every_specification_has_the_columns_and_the_specified_figures(name):
     spec = specification(name)
     kind = "items" if name in SCRIPT["ITEMS"] else "queries"
     columns = SCRIPT["ITEM_COLUMNS" if kind == "items" else "QUERY_COLUMNS"].values()
-    known = {SCRIPT["SINGLE"], *map(str, spec.methods), *spec.ranker_names}
+    known = {SCRIPT["SINGLE"], SCRIPT["LINEAR"], *map(str, spec.methods), *spec.ranker_names}
     assert {*columns, *SCRIPT["FIGURES"][kind].get(name, {})} <= known
     assert spec.cutoff == 100
     assert (spec.seed, spec.shuffle) == (1, True)
@@ -47,7 +50,9 @@ def test_every_specification_has_the_columns_and_the_specified_figures(name):
 
 def test_a_sample_makes_a_page(tmp_path, monkeypatch):
     found = measured("digits", tmp_path, collection=Call.parse("digits(first=120)"))
+    found.methods |= {f"{name}, 60": found.methods["rrf"] for name in SCRIPT["SHALLOW_METHODS"]}
     page = SCRIPT["page"]({"digits": found})
+    assert f"weft {found.mean('rrf'):.4f} instead of {found.mean('weft'):.4f}" in page.replace("\n", " ")
     row = next(line for line in page.splitlines() if line.startswith("| Digits | 0."))
     assert f"**{found.mean('weft'):.4f}** |" in row
     assert f"| {found.mean('rrf'):.4f} " in row
@@ -77,8 +82,21 @@ def test_med_has_the_specified_figures_and_those_of_the_page(tmp_path, shared, m
     for name, measure, method, specified, here in figures:
         assert SCRIPT["is_close"](name, method, specified, here), f"{method}, {measure}: {here:.4f}"
     page = (ROOT / "docs" / "effectiveness.md").read_text("utf-8")
-    fusions = page.partition("## One ranker alone")[0]
+    fusions = page.partition("## A poor ranker")[0]
+    inputs = prepare(specification("med"), SCRIPT["SPECIFICATIONS"], Cache(None))
+    found.methods[SCRIPT["LINEAR"]] = linear.learned(inputs.collection.queries, inputs.lists, ["ndcg@10", "recall@100"])
     rows = [line for line in fusions.splitlines() if line.startswith("| MED | 0.")]
     for row, measure in zip(rows, ("ndcg@10", "recall@100"), strict=True):
         shown = re.findall(r"(?<![-+])0\.\d{4}", row)
         assert shown == [f"{found.mean(name, measure):.4f}" for name in SCRIPT["QUERY_COLUMNS"].values()]
+
+
+def test_the_supervised_line_is_a_sum_of_the_parts_of_vote(tmp_path, shared, monkeypatch):
+    monkeypatch.setenv("RANKLOOM_DATA", str(shared / "data"))
+    inputs = prepare(specification("med"), SCRIPT["SPECIFICATIONS"], Cache(None))
+    parts = linear.parts(inputs.lists)
+    queries, items = ([getattr(one, part) for one in inputs.lists.values()] for part in ("queries", "items"))
+    facts = {fact: [getattr(one, fact) for one in inputs.lists.values()] for fact in ("symmetric", "exhaustive")}
+    vote = fuse(queries, "vote", 10, collection=items, **facts)
+    assert list(parts) == ["okapi", "minilm", "weft"]
+    np.testing.assert_allclose(fuse(parts, linear.METHOD, 10).scores, vote.scores, atol=1e-4)

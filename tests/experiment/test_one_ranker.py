@@ -11,7 +11,7 @@ from rankloom.io.cache import Cache
 def test_the_page_has_the_section():
     section, page = (path.read_text("utf-8") for path in (script.SECTION, script.PAGE))
     assert section in page
-    assert script.insert(section, page, "Comparison with the specification") == page
+    assert script.insert(section, page, "Against supervised fusion") == page
 
 
 def test_a_section_that_is_missing_is_put_before_another():
