@@ -1,6 +1,7 @@
 """Image rankers: each image is described once, on any number of threads, and unreadable ones are named."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy.spatial.distance import cdist
 from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
-from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError
+from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, check_ranker, is_symmetric
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.image import descriptor_ranker, image_features
 from rankloom.rankers.vectors.distances import COMPARISONS, DISTANCES
@@ -251,3 +252,21 @@ def test_bic_on_soccer_equals_the_paper(shared):
     collection = soccer(str(shared / "data" / "soccer"))
     ranks = RANKERS["bic"]().fit(collection.part("images")).rank()
     assert evaluate(ranks, labels=collection.labels, measures=["ndcg@10"])["ndcg@10"] == pytest.approx(0.6148, abs=0.01)
+
+
+def test_any_function_of_two_vectors_is_a_distance():
+    def chebyshev(x, y):
+        return np.abs(x - y).max()
+
+    images = [np.random.default_rng(i).integers(0, 256, (8, 8, 3), np.uint8) for i in range(12)]
+    ranker = DescriptorRanker("corner", lambda image: image[:2, :2].ravel().astype(float), chebyshev)
+    check_ranker(ranker)
+    vectors = np.array([image[:2, :2].ravel() for image in images], float)
+    expected = np.abs(vectors[:, None] - vectors).max(axis=2).argsort(axis=1, kind="stable")
+    assert ranker.fit(images).rank(depth=3).items.tolist() == expected[:, :3].tolist()
+    assert ranker.digest() == replace(ranker).digest()
+    assert ranker.digest() != replace(ranker, distance=lambda x, y: 2 * chebyshev(x, y)).digest()
+    assert not is_symmetric(ranker)
+    for wrong, message in ((lambda x, y: None, "must return a number"), (lambda x, y: np.nan, "finite numbers")):
+        with pytest.raises(InputError, match=message):
+            replace(ranker, distance=wrong).fit(images).rank(depth=3)

@@ -12,7 +12,7 @@ from annotated_types import Gt
 
 from rankloom.datasets.collection import Contents
 from rankloom.datasets.images import Pixels, reduced
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError, check_choice, is_function
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.image.alignments import ALIGNMENTS, Alignment
@@ -24,10 +24,10 @@ from rankloom.rankers.image.pixels import Describe
 from rankloom.rankers.image.shape import SHAPE
 from rankloom.rankers.image.texture import TEXTURE
 from rankloom.rankers.ranker import RANKERS
-from rankloom.rankers.vectors.distances import COMPARISONS, Comparison
+from rankloom.rankers.vectors.distances import COMPARISONS, Comparison, PairDistance, of_pairs
 from rankloom.rankers.vectors.vectors import FittedVectors
 from rankloom.ranks.arrays import Array
-from rankloom.ranks.vector_space import Metric, VectorSpace
+from rankloom.ranks.vector_space import Metric, VectorSpace, by_distance
 from rankloom.registry import Count, Options
 
 FORMAT = 2  # of cached vectors
@@ -63,7 +63,7 @@ class ImageRanker(Options, ABC):
 
     @property
     @abstractmethod
-    def compared(self) -> str | Alignment:
+    def compared(self) -> str | Alignment | PairDistance:
         """The distance."""
 
     def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
@@ -80,7 +80,8 @@ class ImageRanker(Options, ABC):
         probes = self._probe_vectors()
         space = VectorSpace.of(probes, self._metric())
         distances = space.neighbors(space, len(probes))[1]
-        own = (self.described.name, self.compared, self.longest_side)
+        distance = "a function" if is_function(self.compared) else self.compared  # known by its values
+        own = (self.described.name, distance, self.longest_side)
         settings = (FORMAT, __version__, *own, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes(), distances.tobytes())
 
@@ -128,12 +129,19 @@ class ImageRanker(Options, ABC):
 
     @property
     def _alignment(self) -> Alignment | None:
-        return self.compared if isinstance(self.compared, Alignment) else ALIGNMENTS.get(self.compared)
+        compared = self.compared
+        return (
+            compared
+            if isinstance(compared, Alignment)
+            else ALIGNMENTS.get(compared if isinstance(compared, str) else "")
+        )
 
     def _metric(self) -> Metric:
         if self._alignment is not None:
             return self._alignment.metric(self.describe(probe_images()[0]).shape)
-        return COMPARISONS[str(self.compared)]
+        if isinstance(self.compared, str):
+            return COMPARISONS[self.compared]
+        return by_distance(of_pairs(self.compared))  # type: ignore[arg-type]  # not an alignment
 
 
 @dataclass(frozen=True)
@@ -148,9 +156,9 @@ class DescriptorRanker(ImageRanker):
     descriptor : callable
         uint8 RGB array of shape (height, width, 3) -> a vector, of the same length for all images; for an alignment an
         array of shape (points, features), the same for all.
-    distance : str or Alignment
-        A metric (cosine, dot, l1, l2), a distance in `rankers.distances.DISTANCES`, or an alignment or the name of one
-        in `rankers.alignments.ALIGNMENTS`.
+    distance : str, Alignment or callable
+        A metric (cosine, dot, l1, l2), a distance in `rankers.distances.DISTANCES`, an alignment or the name of one in
+        `rankers.alignments.ALIGNMENTS`; or a function of two vectors that returns a number, called for every pair.
     longest_side : int, optional
         As in `ImageRanker`.
 
@@ -162,15 +170,18 @@ class DescriptorRanker(ImageRanker):
     array([[0, 2],
            [1, 2],
            [2, 0]], dtype=int32)
+    >>> brighter = DescriptorRanker("mean", lambda image: image.mean(axis=(0, 1)), lambda x, y: abs(x - y).max())
+    >>> brighter.fit(images).rank(depth=2).items.tolist()
+    [[0, 2], [1, 2], [2, 0]]
     """
 
     name: str
     descriptor: Describe
-    distance: str | Alignment
+    distance: str | Alignment | PairDistance
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.distance, Alignment):
+        if not isinstance(self.distance, Alignment) and not is_function(self.distance):
             check_choice("distance", self.distance, [*COMPARISONS, *ALIGNMENTS])
 
     @property
@@ -178,8 +189,12 @@ class DescriptorRanker(ImageRanker):
         return Descriptor(self.name, self.descriptor)
 
     @property
-    def compared(self) -> str | Alignment:
+    def compared(self) -> str | Alignment | PairDistance:
         return self.distance
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]  # of a function it is not known
+        return not is_function(self.distance)
 
 
 @dataclass(frozen=True, kw_only=True)

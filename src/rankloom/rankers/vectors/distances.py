@@ -11,11 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError
-from rankloom.ranks.arrays import Floats
+from rankloom.ranks.arrays import Array, Floats
 from rankloom.ranks.nearest import table
 from rankloom.ranks.vector_space import METRICS, Metric, by_distance
 
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
+PairDistance = Callable[[Array, Array], float]  #: of two vectors
+
+
+def of_pairs(distance: PairDistance) -> Distance:
+    """Return the distance of matrices that calls a function of two vectors for every pair."""
+
+    def of_matrices(x: ArrayLike, y: ArrayLike) -> Floats:
+        left, right = np.asarray(x), np.asarray(y)
+        try:
+            found = np.array([[float(distance(a, b)) for b in right] for a in left], np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The distance must return a number for two vectors: {error}.") from None
+        if not np.isfinite(found).all():
+            raise InputError("The distance must return finite numbers; got inf or nan.")
+        return found.reshape(len(left), len(right))
+
+    return of_matrices
 
 
 def d1(x: ArrayLike, y: ArrayLike) -> Floats:
