@@ -19,7 +19,7 @@ from rankloom.searcher.pseudo_queries import PseudoQueries, Words
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.state import State, embedded
-from rankloom.searcher.updates import merged_state, rebuilt_lists
+from rankloom.searcher.updates import merged_parts, rebuilt_lists
 from rankloom.threads import report
 
 N_SOURCES = 200  # documents that pseudo-queries are made of
@@ -80,7 +80,7 @@ def pseudo_queries(state: State, seed: int) -> PseudoQueries:
 
 def changed(state: State, probes: PseudoQueries, *, with_lists: bool = False) -> State:
     """Return the state in which the sources of pseudo-queries lack their passages, with lists of items if wanted."""
-    documents, models = embedded(merged_state(state) if state.is_grown else state)
+    documents, models = merged_parts(state)
     order = np.arange(len(state))
     order[list(probes.rests)] = len(state) + np.arange(len(probes.rests))
     texts = list(probes.rests.values())

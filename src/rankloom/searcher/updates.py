@@ -204,15 +204,24 @@ def _settled(state: State) -> State:
 
 def merged_state(state: State) -> State:
     """Return the state that a build of its documents gives with the same statistics."""
+    documents, models = merged_parts(state)
+    lists = {
+        name: _exact(state.item_lists[name], state.slots, model.updatable, state.settings.depth)
+        for name, model in models.items()
+    }
+    return State.of_documents(documents, models, lists, state.settings)
+
+
+def merged_parts(state: State) -> tuple[Documents, dict[str, Model]]:
+    """Return the documents and models of a state without deleted rows, and those that were added after the others."""
     documents, models = embedded(state)
-    slots, depth = state.slots, state.settings.depth
-    lists = {}
+    if not state.is_grown:
+        return documents, models
     for name, model in models.items():
         fitted = model.updatable if model.tail is None else model.updatable.with_rows(model.row_arrays)
-        fitted = fitted if slots.kept is None else fitted.subset(slots.numbers)
+        fitted = fitted if state.slots.kept is None else fitted.subset(state.slots.numbers)
         models[name] = replace(model, fitted=fitted, tail=None, slots=None, stored={})
-        lists[name] = _exact(state.item_lists[name], slots, fitted, depth)
-    return State.of_documents(documents.compacted(), models, lists, state.settings)
+    return documents.compacted(), models
 
 
 def _exact(lists: ItemLists, slots: Slots, fitted: Updatable, depth: int) -> Ranks:
@@ -236,8 +245,7 @@ def compacted(state: State) -> State:
     """Return the state that a build of its documents gives: merged, with new statistics and vocabularies of texts."""
     if state.settings.store != "all":
         raise InputError("The documents are not kept (store='ids'), so build the searcher again instead of compacting.")
-    merged = merged_state(state) if state.is_grown else state
-    documents, models = embedded(merged)
+    documents, models = merged_parts(state)
     plain = Documents.of(documents[:], documents.columns.filter_as_text)
     texts = check_texts([text_of(document, state.settings.fields) for document in plain], "texts")
     for name, model in models.items():
