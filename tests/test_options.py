@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +19,6 @@ BOXES = Registry[type["Box"]]("box", group="rankloom.test_boxes")
 
 
 @BOXES.register("box")
-@dataclass(frozen=True, kw_only=True)
 class Box(Options):
     side: Annotated[float, Gt(0)] = 1.0
     count: Count = 1
@@ -86,7 +84,6 @@ def test_a_value_spells_what_differs_from_the_defaults():
 
 
 def test_a_derived_class_has_its_options_before_those_of_its_bases():
-    @dataclass(frozen=True, kw_only=True)
     class Crate(Box):
         weight: float
         side: float = 3.0

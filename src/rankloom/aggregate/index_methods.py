@@ -1,7 +1,6 @@
 """Methods that build an index of the collection and answer from it: fg, weft and vote."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from annotated_types import Ge
@@ -18,7 +17,6 @@ from rankloom.weft.weights import AGREED
 
 
 @register_method("fg")
-@dataclass(frozen=True, kw_only=True)
 class FG(IndexMethod[FusionIndex]):
     """Fusion graphs: ranks items by the similarity of their graph to the query's.
 
@@ -69,7 +67,6 @@ class FG(IndexMethod[FusionIndex]):
         return index.search(ranks if external else None, k, virtual=self.virtual)
 
 
-@dataclass(frozen=True, kw_only=True)
 class WeftMethod(IndexMethod[WeftIndex]):
     """A method that answers from a weft index."""
 
@@ -109,7 +106,6 @@ class WeftMethod(IndexMethod[WeftIndex]):
 
 
 @register_method("weft")
-@dataclass(frozen=True, kw_only=True)
 class Weft(WeftMethod):
     r"""Weft: ranks items by how much their neighbors' lists have in common with the query's, ranker by ranker.
 
@@ -141,7 +137,6 @@ class Weft(WeftMethod):
 
 
 @register_method("vote")
-@dataclass(frozen=True, kw_only=True)
 class Vote(WeftMethod):
     r"""Vote: the sum of the rankers' lists and weft's list, on one scale. Intended for text queries over documents.
 

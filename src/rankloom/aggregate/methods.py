@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, make_dataclass
+from dataclasses import fields
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import numpy as np
@@ -25,7 +25,6 @@ F = TypeVar("F", bound="Callable[..., Ranks] | type[Method]")
 Index = TypeVar("Index")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Method(Options, ABC):
     """A fusion method; its fields are its options, and its `str` is its spelling: ``rrf(constant=20)``."""
 
@@ -58,7 +57,6 @@ class QueryMethod(Method):
         return align(ranks, missing=missing or "error")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PoolMethod(QueryMethod):
     """A method that scores the items that any ranker lists for a query.
 
@@ -83,7 +81,6 @@ class PoolMethod(QueryMethod):
         """Return the scores of the items of each pool."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TiedMethod(PoolMethod):
     """A `PoolMethod` of positions, whose scores are often equal.
 
@@ -118,7 +115,6 @@ class CollectionMethod(Method):
         """Return the k best items for each item."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class NeighborMethod(CollectionMethod):
     """A whole-collection method with neighborhoods of `neighbors` items, the heads of its lists, cut to `depth`."""
 
@@ -157,7 +153,6 @@ class IndexMethod(Method, Generic[Index]):
         """Return the answers for external queries, whose lists `ranks` are, or for every item of the collection."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Supervised(Options, ABC):
     """A method that learns from judged queries; `train` makes a fusion method of it."""
 
@@ -191,10 +186,12 @@ def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = Quer
         fused: Ranks = entry(ranks, k, **{field.name: getattr(self, field.name) for field in fields(self)})
         return fused
 
-    options = [(name, hint, default) for name, default, hint in annotated_defaults(entry) if name not in ("ranks", "k")]
-    space = {"fuse": fuse, "rerank": fuse, "__doc__": entry.__doc__}
-    made = make_dataclass(entry.__name__, options, bases=(kind,), namespace=space, frozen=True, kw_only=True)
-    made.__module__ = entry.__module__
+    _, _, *options = annotated_defaults(entry)  # the first two are ranks and k
+    space: dict[str, Any] = {name: default for name, default, _ in options}
+    space["__annotations__"] = {name: hint for name, _, hint in options}
+    space |= {"__doc__": entry.__doc__, "__module__": entry.__module__}
+    space["rerank" if issubclass(kind, CollectionMethod) else "fuse"] = fuse
+    made: type[Method] = type(entry.__name__, (kind,), space)
     return made
 
 

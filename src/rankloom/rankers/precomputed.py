@@ -29,7 +29,6 @@ WRONG_SHARE = 0.9  # of these rows with the worst value on the diagonal: the mat
 
 
 @register_ranker("file")
-@dataclass(frozen=True, kw_only=True)
 class RankFile(Options):
     """Ranked lists from a file, matched to items and queries by id.
 
@@ -101,7 +100,6 @@ class FittedFile:
 
 
 @register_ranker("matrix")
-@dataclass(frozen=True, kw_only=True)
 class Matrix(Options):
     """A square matrix of distances or similarities in a file that `read_matrix` accepts: .npy, .npz or text.
 

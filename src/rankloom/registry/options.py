@@ -2,7 +2,6 @@
 
 ::
 
-    @dataclass(frozen=True, kw_only=True)
     class RRF(Options):
         constant: Annotated[float, Gt(-1)] = 60.0
 """
@@ -19,7 +18,17 @@ from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -44,9 +53,10 @@ TYPE_NAMES = {
 REQUIRED = inspect.Parameter.empty  #: the default of an option that has none
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclass(frozen=True)
 class Options:
-    """The base of frozen dataclasses whose fields are options; its `str` is the spelling.
+    """The base of values whose fields are options: derived classes become frozen dataclasses; `str` is the spelling.
 
     The registry sets the name and the kind that messages and the spelling use. A field is checked against its
     annotation (see `Option`), and a list becomes a tuple.
@@ -54,6 +64,10 @@ class Options:
 
     entry_name: ClassVar[str] = ""
     entry_kind: ClassVar[str] = "value"
+
+    def __init_subclass__(cls, *, kw_only: bool = True, eq: bool = True) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=kw_only, eq=eq)(cls)
 
     def __post_init__(self) -> None:
         for name, option in self.options().items():

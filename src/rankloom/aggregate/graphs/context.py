@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -27,7 +26,6 @@ Activation = Literal["rank", "scores"]
 
 
 @register_method("sca")
-@dataclass(frozen=True, kw_only=True)
 class SCA(CollectionMethod):
     r"""Sparse contextual activation: ranks items by how much their neighborhoods overlap with the query's.
 
@@ -110,7 +108,6 @@ class SCA(CollectionMethod):
 
 
 @register_method("crossdiffusion")
-@dataclass(frozen=True, kw_only=True)
 class CrossDiffusion(NeighborMethod):
     r"""Cross diffusion: the affinities of each ranker spread over the neighborhoods of the others.
 

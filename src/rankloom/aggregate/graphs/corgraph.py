@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 
 @register_method("corgraph")
-@dataclass(frozen=True, kw_only=True)
 class CorGraph(CollectionMethod):
     r"""CorGraph: the graph of items with correlated distances, at many thresholds.
 

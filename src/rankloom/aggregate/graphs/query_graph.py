@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -39,7 +38,6 @@ PAGERANKS: dict[str, dict[str, float]] = {
 
 
 @register_method("queryrankfusion")
-@dataclass(frozen=True, kw_only=True)
 class QueryRankFusion(CollectionMethod):
     r"""Query-specific rank fusion: a graph around each query, with vertices ranked by weight or PageRank.
 

@@ -1,7 +1,6 @@
 """Hello neighbor: close sets of reciprocal neighbors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from rankloom.threads import Scratch, run_blocks
 
 
 @register_method("helloneighbor")
-@dataclass(frozen=True, kw_only=True)
 class HelloNeighbor(NeighborMethod):
     r"""Hello neighbor: puts the query's reciprocal neighbors first, ranked by similarity to each other.
 

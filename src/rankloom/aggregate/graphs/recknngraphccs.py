@@ -1,7 +1,6 @@
 """RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,7 +17,6 @@ from rankloom.registry import Count
 
 
 @register_method("recknngraphccs")
-@dataclass(frozen=True, kw_only=True)
 class RecKNNGraphCCs(CollectionMethod):
     r"""RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components.
 

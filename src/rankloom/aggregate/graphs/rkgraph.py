@@ -1,7 +1,6 @@
 """RkGraph: a graph of the items that share the top of many lists."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -26,7 +25,6 @@ from rankloom.registry import Count, Fraction
 
 
 @register_method("rkgraph")
-@dataclass(frozen=True, kw_only=True)
 class RkGraph(CollectionMethod):
     r"""RkGraph: connects items that share the top of many lists.
 

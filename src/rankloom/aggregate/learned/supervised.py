@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -31,7 +30,6 @@ GROWING = 10 * 2 ** np.arange(10) - 5  # 5, 15, 35, ...: the sizes of SegFuse's 
 
 
 @SUPERVISED.register("probfuse")
-@dataclass(frozen=True, kw_only=True)
 class ProbFuse(Supervised):
     r"""ProbFuse: how likely the items of each segment of a list are relevant, later segments counting less.
 
@@ -83,7 +81,6 @@ class ProbFuse(Supervised):
 
 
 @SUPERVISED.register("segfuse")
-@dataclass(frozen=True, kw_only=True)
 class SegFuse(Supervised):
     r"""SegFuse: how likely the items of each segment of a list are relevant, segments growing, times the score.
 
@@ -140,7 +137,6 @@ class SegFuse(Supervised):
 
 
 @SUPERVISED.register("bayesfuse")
-@dataclass(frozen=True, kw_only=True)
 class BayesFuse(Supervised):
     r"""BayesFuse: the odds of relevance at each position, as independent evidence.
 
@@ -253,7 +249,6 @@ class PosFuse(Supervised):
 
 
 @SUPERVISED.register("slidefuse")
-@dataclass(frozen=True, kw_only=True)
 class SlideFuse(Supervised):
     r"""SlideFuse: how likely the items around each position of a list are relevant.
 

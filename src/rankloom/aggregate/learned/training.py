@@ -19,8 +19,7 @@ from rankloom.ranks.pool import fuse_pools
 from rankloom.registry import Call, Options
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Trained(QueryMethod):
+class Trained(QueryMethod, eq=False):
     """A supervised method with what it learned: a method for `fuse`.
 
     Attributes

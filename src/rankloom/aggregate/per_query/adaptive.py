@@ -1,7 +1,6 @@
 """Rankers weighted query by query, by the shape of their score curves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -17,7 +16,6 @@ from rankloom.registry import Count, Share
 
 
 @register_method("qalf")
-@dataclass(frozen=True, kw_only=True)
 class QALF(QueryMethod):
     r"""Query-adaptive late fusion: a product of scores in which rankers with steeply falling scores count more.
 

@@ -1,7 +1,6 @@
 """Kemeny aggregation: the order with the fewest disagreements with the lists."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from typing import Annotated, ClassVar, get_args
@@ -18,7 +17,6 @@ from rankloom.ranks.pool import checked_weights, lay_out, scores_by_order
 
 
 @register_method("kemeny")
-@dataclass(frozen=True, kw_only=True)
 class Kemeny(MajorityMethod):
     r"""Kemeny: the order of all listed items with the fewest disagreements with the lists.
 

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -20,7 +19,6 @@ SLACK = 1e-9  # smaller margins, as a share of the total weight, are rounding er
 Absent = Literal["left_out", "last"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class MajorityMethod(QueryMethod):
     """A method that sees, of each pair of items, how many rankers put one before the other."""
 
@@ -52,7 +50,6 @@ class MajorityMethod(QueryMethod):
 
 
 @register_method("condorcet")
-@dataclass(frozen=True, kw_only=True)
 class Condorcet(MajorityMethod):
     r"""Condorcet: ranks items by how many others they beat in pairwise comparisons.
 

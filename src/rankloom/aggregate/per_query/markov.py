@@ -1,6 +1,5 @@
 """Markov chains over the items of a query: a walk towards items that most rankers prefer."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from rankloom.ranks.arrays import Array, Bools, Floats
 
 
 @register_method("mc4")
-@dataclass(frozen=True, kw_only=True)
 class MC4(MajorityMethod):
     r"""Markov chain 4: how often a walk is at an item if it moves only to items that a majority prefers.
 

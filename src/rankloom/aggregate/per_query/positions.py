@@ -1,6 +1,5 @@
 """Methods that score each item by its positions alone."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,7 +13,6 @@ from rankloom.registry import Fraction, Share
 
 
 @register_method("rrf")
-@dataclass(frozen=True, kw_only=True)
 class RRF(TiedMethod):
     r"""Reciprocal rank fusion.
 
@@ -107,7 +105,6 @@ class LogISR(ISR):
 
 
 @register_method("logn_isr")
-@dataclass(frozen=True, kw_only=True)
 class LogNISR(ISR):
     r"""Logarithmic inverse square rank with a constant, so that items of one list do not all get 0.
 
@@ -136,7 +133,6 @@ class LogNISR(ISR):
 
 
 @register_method("rbc")
-@dataclass(frozen=True, kw_only=True)
 class RBC(PoolMethod):
     r"""Rank-biased centroid: every position counts a fixed share of the one before it.
 
@@ -173,7 +169,6 @@ class RBC(PoolMethod):
 
 
 @register_method("borda")
-@dataclass(frozen=True, kw_only=True)
 class Borda(TiedMethod):
     r"""Borda count: points for the position in each list.
 

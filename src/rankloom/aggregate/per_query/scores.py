@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +19,6 @@ from rankloom.registry import Count, Options
 Normalized = list[Floats]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Normalizing(Options):
     """The options of methods that normalize the scores of each list."""
 
@@ -43,7 +41,6 @@ class Normalizing(Options):
         return [returned_numbers(what, normalize(r, **settings), r.items.shape) for r in pool.ranks]
 
 
-@dataclass(frozen=True, kw_only=True)
 class CombMethod(Normalizing, PoolMethod):
     """A method that combines the normalized scores of each item."""
 
@@ -92,7 +89,6 @@ class CombSUM(CombMethod):
 
 
 @register_method("combmin")
-@dataclass(frozen=True, kw_only=True)
 class CombMIN(Normalizing, QueryMethod):
     r"""CombMIN: the smallest of the normalized scores.
 
@@ -132,7 +128,6 @@ class CombMAX(CombMethod):
 
 
 @register_method("combmed")
-@dataclass(frozen=True, kw_only=True)
 class CombMED(CombMethod):
     r"""CombMED: the mean or the median of the normalized scores.
 

@@ -1,6 +1,5 @@
 """Methods that combine normalized scores with weights or powers: extensions of the Comb family."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -86,7 +85,6 @@ class Mixed(CombMethod):
 
 
 @register_method("gmnz")
-@dataclass(frozen=True, kw_only=True)
 class GMNZ(CombMethod):
     r"""CombGMNZ: the sum of the normalized scores times a power of the number of rankers that list the item.
 
@@ -121,7 +119,6 @@ class GMNZ(CombMethod):
 
 
 @register_method("dbsf")
-@dataclass(frozen=True, kw_only=True)
 class DBSF(PoolMethod):
     r"""Distribution-based score fusion: scores scaled by the mean and the deviation of their list, then added up.
 
@@ -162,7 +159,6 @@ class DBSF(PoolMethod):
 
 
 @register_method("logodds")
-@dataclass(frozen=True, kw_only=True)
 class LogOdds(PoolMethod):
     r"""Probabilities of relevance combined by their log-odds, as in Bayesian BM25.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 
 @register_method("bfstree")
-@dataclass(frozen=True, kw_only=True)
 class BFSTree(NeighborMethod):
     r"""BFSTree: breadth-first trees over the first items of each list, and one step of diffusion.
 

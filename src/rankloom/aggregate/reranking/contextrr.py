@@ -1,7 +1,6 @@
 """ContextRR: re-ranking by images of the distances around an item and its neighbors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -19,7 +18,6 @@ from rankloom.registry import Count
 
 
 @register_method("contextrr")
-@dataclass(frozen=True, kw_only=True)
 class ContextRR(CollectionMethod):
     r"""ContextRR: re-ranking by gray images of the distances around an item and each of its neighbors.
 

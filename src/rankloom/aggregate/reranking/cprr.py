@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +23,6 @@ FINAL_ROUNDS = 2  # after the fusion, as in the reference program
 
 
 @register_method("cprr")
-@dataclass(frozen=True, kw_only=True)
 class CPRR(NeighborMethod):
     r"""CPRR: Cartesian products of the first items of each list, and of the lists that refer to one item.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 
 @register_method("lhrr")
-@dataclass(frozen=True, kw_only=True)
 class LHRR(NeighborMethod):
     r"""LHRR: a hypergraph of ranking references, with logarithmic weights of positions.
 

@@ -1,7 +1,6 @@
 """RDPAC: rank-based diffusion with assured convergence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,6 @@ from rankloom.registry import Count, Fraction
 
 
 @register_method("rdpac")
-@dataclass(frozen=True, kw_only=True)
 class RDPAC(NeighborMethod):
     r"""RDPAC: rank-based diffusion with assured convergence.
 

@@ -1,7 +1,6 @@
 """ReckNNGraph and RL-Recom: distances reduced by sets of first items that list each other, until they converge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -19,7 +18,6 @@ from rankloom.registry import Count, Fraction
 
 
 @register_method("recknngraph")
-@dataclass(frozen=True, kw_only=True)
 class RecKNNGraph(NeighborMethod):
     r"""ReckNNGraph: sets of first items, each weighted by how many of them list each other.
 
@@ -99,7 +97,6 @@ def _sorted(order: Array, tables: Sequence[Array], scores: Sequence[Array]) -> S
 
 
 @register_method("rlrecom")
-@dataclass(frozen=True, kw_only=True)
 class RLRecom(NeighborMethod):
     r"""RL-Recom: items recommend each other if they are among the first of a cohesive list.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ OWN_VALUE = 2.0**30  # of an item in its own list, so that it comes first
 
 
 @register_method("rfe")
-@dataclass(frozen=True, kw_only=True)
 class RFE(NeighborMethod):
     r"""RFE: rank flow embeddings, by the first items of each list and of theirs, and connected components.
 

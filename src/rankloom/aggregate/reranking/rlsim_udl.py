@@ -1,7 +1,6 @@
 """RL-Sim: items by the similarity of their lists, in rounds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,7 +18,6 @@ Measure = Literal["intersection", "rbo", "jaccard", "jaccard_k", "kendall_tau", 
 
 
 @register_method("rlsim_udl")
-@dataclass(frozen=True, kw_only=True)
 class RLSimUDL(NeighborMethod):
     r"""RL-Sim: items by how much their lists overlap, in rounds.
 

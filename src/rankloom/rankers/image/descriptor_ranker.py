@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -40,7 +40,6 @@ class Descriptor(NamedTuple):
     vector: Describe
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImageRanker(Options, ABC):
     """The paper's ranker, (descriptor, distance), for images.
 
@@ -144,8 +143,7 @@ class ImageRanker(Options, ABC):
         return by_distance(of_pairs(self.compared))  # type: ignore[arg-type]  # not an alignment
 
 
-@dataclass(frozen=True)
-class DescriptorRanker(ImageRanker):
+class DescriptorRanker(ImageRanker, kw_only=False):
     """A ranker of images by a descriptor of your own.
 
     Attributes
@@ -197,7 +195,6 @@ class DescriptorRanker(ImageRanker):
         return not is_function(self.distance)
 
 
-@dataclass(frozen=True, kw_only=True)
 class VectorImageRanker(ImageRanker):
     """A ranker by a descriptor of ours that is a vector; `distance` compares it."""
 
@@ -209,7 +206,6 @@ class VectorImageRanker(ImageRanker):
         return self.distance
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShapeRanker(ImageRanker):
     """A ranker by a descriptor of ours that is a sequence; `penalty` is the price of a skipped point."""
 
@@ -245,8 +241,7 @@ def _register(name: str, base: type[ImageRanker], vector: Describe, **own: Any) 
     """Register the ranker of a descriptor, whose docstring it has; `own` are further members of the class."""
     members = {"described": Descriptor(name, vector), "__doc__": vector.__doc__, "__module__": __name__, **own}
     annotations = {key: base.__annotations__[key] for key in own.keys() & {"distance", "penalty"}}
-    made = type(name, (base,), {**members, "__annotations__": annotations})
-    RANKERS.register(name)(dataclass(frozen=True, kw_only=True)(made))
+    RANKERS.register(name)(type(name, (base,), {**members, "__annotations__": annotations}))
 
 
 for _name, (_vector, _distance) in {**COLOR, **TEXTURE, **COMPOSITE, **DEEP}.items():

@@ -39,7 +39,6 @@ BLOCK = 32  # images whose words a thread looks up at a time
 
 
 @register_ranker("voc")
-@dataclass(frozen=True, kw_only=True)
 class VocabularyRanker(Scheme):
     r"""Vocabulary tree: SIFT descriptors as visual words, by tf-idf and l1.
 

@@ -21,7 +21,7 @@ words rather than alone, no bare numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -59,7 +59,6 @@ def weighted(counts: csr_matrix, statistics: Statistics, weights: Weights) -> cs
 
 
 @register_ranker("bow-cosine")
-@dataclass(frozen=True, kw_only=True)
 class BowCosine(TermRanker):
     r"""Cosine similarity of bags of words.
 
@@ -87,7 +86,6 @@ class BowCosine(TermRanker):
 
 
 @register_ranker("bow-jaccard")
-@dataclass(frozen=True, kw_only=True)
 class BowJaccard(TermRanker):
     r"""Weighted Jaccard similarity of bags of words; with "binary" weights, of sets.
 
@@ -114,7 +112,6 @@ class BowJaccard(TermRanker):
         return weighted(counts, statistics, self.weights)
 
 
-@dataclass(frozen=True, kw_only=True)
 class WithPairs(TermRanker):
     """A ranker by words and pairs of consecutive words, or by pairs alone."""
 
@@ -126,7 +123,6 @@ class WithPairs(TermRanker):
 
 
 @register_ranker("2grams-cosine")
-@dataclass(frozen=True, kw_only=True)
 class TwoGramsCosine(WithPairs, BowCosine):
     """Cosine similarity of bags of word 2-grams: words, and pairs of consecutive words.
 
@@ -141,7 +137,6 @@ class TwoGramsCosine(WithPairs, BowCosine):
 
 
 @register_ranker("2grams-jaccard")
-@dataclass(frozen=True, kw_only=True)
 class TwoGramsJaccard(WithPairs, BowJaccard):
     """Weighted Jaccard similarity (see `bow-jaccard`) of bags of word 2-grams (see `2grams-cosine`).
 
@@ -154,7 +149,6 @@ class TwoGramsJaccard(WithPairs, BowJaccard):
 
 
 @register_ranker("cosine")
-@dataclass(frozen=True, kw_only=True)
 class Cosine(BowCosine):
     """The textbook vector space model: `bow-cosine` with "tf-idf" weights."""
 
@@ -162,7 +156,6 @@ class Cosine(BowCosine):
 
 
 @register_ranker("bow")
-@dataclass(frozen=True, kw_only=True)
 class Bow(BowCosine):
     """Plain bag of words: `bow-cosine` with frequencies as weights.
 
@@ -176,7 +169,6 @@ class Bow(BowCosine):
 
 
 @register_ranker("jaccard")
-@dataclass(frozen=True, kw_only=True)
 class Jaccard(BowJaccard):
     r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`."""
 
@@ -184,7 +176,6 @@ class Jaccard(BowJaccard):
 
 
 @register_ranker("dice")
-@dataclass(frozen=True, kw_only=True)
 class Dice(Jaccard):
     r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; same order as Jaccard.
 
@@ -198,7 +189,6 @@ class Dice(Jaccard):
 
 
 @register_ranker("tfidf")
-@dataclass(frozen=True, kw_only=True)
 class TFIDF(TermRanker):
     r"""TF-IDF: the sum over shared words of the product of both weights, without length normalization.
 
@@ -212,7 +202,6 @@ class TFIDF(TermRanker):
 
 
 @register_ranker("okapi")
-@dataclass(frozen=True, kw_only=True)
 class Okapi(TermRanker):
     r"""Okapi BM25 in Lucene's variant, whose weights are never negative.
 
@@ -248,6 +237,5 @@ class Okapi(TermRanker):
 
 
 @register_ranker("bm25")
-@dataclass(frozen=True, kw_only=True)
 class BM25(Okapi):  # noqa: D101  # the same under its other name
     __doc__ = Okapi.__doc__

@@ -51,7 +51,6 @@ class Statistics(NamedTuple):
         return cls(counts.shape[0], float(lengths.mean()) if lengths.any() else 1.0, n_words, frequency)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scheme(Options, ABC):
     r"""How counts of terms become weights, and weights a score.
 
@@ -275,7 +274,6 @@ class TermModel(WeightModel):
         return {"words": words, "word_ptr": word_ptr, "pairs": self.space.pairs, **self.weight_arrays()}
 
 
-@dataclass(frozen=True, kw_only=True)
 class TermRanker(Scheme):
     """A ranker of texts by their terms: words, pairs of consecutive words, or both.
 

@@ -17,7 +17,6 @@ Schenker, Bunke, Last, Kandel (2005), Graph-theoretic techniques for web content
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-@dataclass(frozen=True, kw_only=True)
 class WordGraphs(TermRanker):
     """A ranker by word graphs."""
 
@@ -49,7 +47,6 @@ class WordGraphs(TermRanker):
 
 
 @register_ranker("gnf-wgu")
-@dataclass(frozen=True, kw_only=True)
 class GnfWGU(WordGraphs):
     r"""Similarity of word graphs by weighted graph union.
 
@@ -72,7 +69,6 @@ class GnfWGU(WordGraphs):
 
 
 @register_ranker("gnf-mcs")
-@dataclass(frozen=True, kw_only=True)
 class GnfMCS(WordGraphs):
     r"""Similarity of word graphs by maximum common subgraph.
 

@@ -30,7 +30,6 @@ UNSTEMMED = Tokenizer(stem=False)
 
 
 @register_ranker("wmd")
-@dataclass(frozen=True, kw_only=True)
 class WMD(Options):
     r"""Word mover's distance: the minimum cost of moving one text's words to the other's.
 

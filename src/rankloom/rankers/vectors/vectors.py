@@ -167,7 +167,6 @@ def _checked_mask(allowed: ArrayLike, n_items: int) -> Bools:
 
 
 @register_ranker("vectors")
-@dataclass(frozen=True, kw_only=True)
 class Vectors(Options):
     """Nearest neighbors by one part of the collection, a matrix.
 

@@ -27,7 +27,6 @@ Learner = QueryMethod | Supervised
 MAX_GRID = 100_000  # points
 
 
-@dataclass(frozen=True, kw_only=True)
 class Search(Options, ABC):
     """How options are searched; a value, as a method is: ``bayes(trials=20)``. `step` is that of weights in a grid."""
 
@@ -66,7 +65,6 @@ class Grid(Search):
 
 
 @SEARCHES.register("bayes")
-@dataclass(frozen=True, kw_only=True)
 class Bayes(Search):
     """Ten points at random, then those with the largest expected improvement by a Gaussian process."""
 
@@ -166,7 +164,6 @@ def optimize(
     return tune(judged_queries(ranks, qrels, missing), learner, wanted, plan, space, progress)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ForRankers(QueryMethod):
     """A method whose options, such as weights, are for rankers of these names."""
 
