@@ -74,10 +74,16 @@ def drawn(title):
 def test_the_architecture_draws_recorded_calls(title, chain):
     lines = output("frames.py", chain, "--depth", "99").splitlines()[1:]
     calls = [(len(line) - len(line.lstrip()), line.strip().partition("  x")[0]) for line in lines]
-    tree, at, around = drawn(title), 0, []
+    tree, at, path = drawn(title), -1, []  # the calls, by number, that a line is below
     assert tree
     for level, name in tree:
-        at = next((n for n in range(at, len(calls)) if calls[n][1] == name), None)
-        assert at is not None, f"{name} is not called, or not in this order"
-        around = [*around[:level], calls[at][0]]
-        assert around == sorted(set(around)), f"{name} is not called below the line before it"
+        end = returned(calls, path[level - 1]) if level else len(calls)
+        at = next((n for n in range(at + 1, end) if calls[n][1] == name), None)
+        assert at is not None, f"{name} is not called there, or not in this order"
+        path = [*path[:level], at]
+
+
+def returned(calls, number):
+    """Return the number of the first call after one and all that it calls."""
+    level = calls[number][0]
+    return next((n for n in range(number + 1, len(calls)) if calls[n][0] <= level), len(calls))

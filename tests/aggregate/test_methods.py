@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.errors import InputError
-from rankloom.methods import METHODS, RRF, register_method
+from rankloom.methods import METHODS, RRF, CollectionMethod, register_method
 from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
@@ -212,3 +212,14 @@ def test_a_function_is_made_a_value(monkeypatch):
     assert inspect.getdoc(type(made)) == "Mine: as rrf, with a sharper constant."
     with pytest.raises(InputError, match="rounds of the method 'mine' must be a whole number or none; got 'x'"):
         rl.fuse([A, B], "mine", rounds="x")
+
+
+def test_a_function_that_needs_a_collection_gets_one(monkeypatch):
+    def mine(ranks, k):
+        return ranks[0].head(k)
+
+    monkeypatch.setattr(METHODS, "_known", dict(METHODS._known))
+    register_method("mine", kind=CollectionMethod)(mine)
+    assert rl.fuse([rl.Ranks([[0, 1], [1, 0]])], "mine", 1).items.tolist() == [[0], [1]]
+    with pytest.raises(InputError, match="The method 'mine' needs collection ranks"):
+        METHODS.make("mine").fuse([rl.Ranks([[0, 1]])], 1)

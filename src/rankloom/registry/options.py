@@ -67,7 +67,8 @@ class Options:
 
     def __init_subclass__(cls, *, kw_only: bool = True, eq: bool = True) -> None:
         super().__init_subclass__()
-        dataclass(frozen=True, kw_only=kw_only, eq=eq)(cls)
+        if inspect.get_annotations(cls) or len(cls.__bases__) > 1:  # otherwise it is as its base
+            dataclass(frozen=True, kw_only=kw_only, eq=eq)(cls)
 
     def __post_init__(self) -> None:
         for name, option in self.options().items():

@@ -17,6 +17,12 @@ def test_a_trained_method_is_a_method_of_fuse():
     assert rl.fuse([A, B], trained, 2).to_dict() == {"q1": {"b": 2.0, "a": 0.0}, "q2": {"e": 2.0, "d": 0.0}}
 
 
+def test_a_trained_method_equals_only_itself():
+    trained, other = (rl.train([A, B], QRELS, "posfuse") for _ in range(2))
+    assert trained == trained  # noqa: PLR0124
+    assert trained != other
+
+
 def test_options_are_spelled_or_given():
     assert str(rl.train([A, B], QRELS, "probfuse(segments=7)")) == "probfuse(segments=7)"
     assert str(rl.train([A, B], QRELS, "probfuse(segments=7)", segments=9)) == "probfuse(segments=9)"

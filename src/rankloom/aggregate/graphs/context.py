@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
+from rankloom._kernels.graphs.context import Affinities, best_of_pools, diffuse, jaccards, mean_of_rows
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom.aggregate.lists import answers, empty_lists, own_first, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, NeighborMethod, register_method
@@ -81,8 +82,6 @@ class SCA(CollectionMethod):
     weights: Sequence[float] | None = None
 
     def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
-        from rankloom._kernels.graphs.context import best_of_pools
-
         n = ranks[0].n_items
         used, share = _used(ranks, self.weights)
         vectors = [self._activated(r) for r in used]
@@ -165,8 +164,6 @@ class CrossDiffusion(NeighborMethod):
     weights: Sequence[float] | None = None
 
     def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
-        from rankloom._kernels.graphs.context import mean_of_rows
-
         used, share = _used(ranks, self.weights)
         n = ranks[0].n_items
         now = self._diffused(used, share, n)
@@ -177,8 +174,6 @@ class CrossDiffusion(NeighborMethod):
 
     def _diffused(self, ranks: Sequence[Ranks], share: Floats, n: int) -> ScoredLists:
         """Return the rows of P of all rankers after the last round."""
-        from rankloom._kernels.graphs.context import Affinities, diffuse
-
         listed = [_memberships(r, self.depth, self.activation) for r in ranks]
         near = [_row_shares(items[:, : self.neighbors], values[:, : self.neighbors]) for items, values in listed]
         K = [Affinities(rows, _table(_sparse(*rows).tocsc())) for rows in near]
@@ -202,8 +197,6 @@ class CrossDiffusion(NeighborMethod):
 
 def _add_jaccards(lists: Int32s, vectors: csr_array, part: Floats, score: Floats) -> None:
     """Add the similarities of each item to the items of its lists, weighted by the item's part, to the scores."""
-    from rankloom._kernels.graphs.context import jaccards
-
     given = lists, _table(vectors), np.asarray(vectors.sum(axis=1), np.float64).reshape(-1), part
     n = len(score)
     Scratch(n).run(lambda start, stop, slot: jaccards(start, stop, *given, slot, score), n, "Comparing")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Gt
 
 from rankloom._kernels import frozen
+from rankloom._kernels.graphs import correlation as kernels
+from rankloom._kernels.graphs.correlation import CLOSE, Distances
+from rankloom._kernels.graphs.mutual import overlaps
 from rankloom._kernels.index.arguments import SparseRows
 from rankloom.aggregate.graphs.nested import components_of, divided, groups_of, ranked
 from rankloom.aggregate.lists import MAX_LEVELS, answers, filled, inverted, longest, overlap_shares, padded_to
@@ -19,9 +22,6 @@ from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
 from rankloom.ranks.lists import pointers
 from rankloom.registry import Count, Fraction
-
-if TYPE_CHECKING:
-    from rankloom._kernels.graphs.correlation import Distances
 
 
 @register_method("corgraph")
@@ -123,8 +123,6 @@ class CorGraph(CollectionMethod):
 
     def _distances(self, ranks: Sequence[Ranks]) -> tuple[Distances, Array]:
         """Return the distances, fused if there are several rankers, and the lists sorted by them."""
-        from rankloom._kernels.graphs.correlation import Distances
-
         length = longest(ranks, self.depth)
         width = length if self.distances == "positions" else longest(ranks, max(r.depth for r in ranks))
         items = [padded_to(r.items, width) for r in ranks]
@@ -160,8 +158,6 @@ def _fused(
     items: Sequence[Array], known: Sequence[tuple[Array, Array]], length: int, k: int, exponent: str
 ) -> tuple[Distances, Array]:
     """Return the fused distances of several rankers, and the lists sorted by them."""
-    from rankloom._kernels.graphs import correlation as kernels
-
     lists = frozen(np.stack(items))
     _, n, _ = lists.shape
     values = np.empty(lists.shape)
@@ -198,8 +194,6 @@ def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, 
 
 def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array) -> Array:
     """Return the index of the highest threshold reached by the correlation of each row with each item of its list."""
-    from rankloom._kernels.graphs import correlation as kernels
-
     n, length = lists.shape
     own = frozen(filled(np.zeros((n, min(neighbors, length))), "Correlating", kernels.own_distances, lists, D))
     levels = np.empty((n, length), np.int16)
@@ -208,9 +202,6 @@ def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array) -
 
 def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array) -> Array:
     """Return the index of the highest threshold reached by the overlap of each row with each item of its list."""
-    from rankloom._kernels.graphs.correlation import CLOSE
-    from rankloom._kernels.graphs.mutual import overlaps
-
     shares = overlap_shares(persistence, neighbors)
     S = filled(np.empty(lists.shape), "Comparing lists", overlaps, lists, neighbors, shares)
     return frozen((np.searchsorted(thresholds, S + CLOSE, side="right") - 1).astype(np.int16))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.graphs import nested as kernels
+from rankloom._kernels.graphs.nested import Components, Groups
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom.aggregate.lists import empty_lists, filled
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array
 from rankloom.ranks.lists import pointers, transposed
 from rankloom.threads import run_rows
-
-if TYPE_CHECKING:
-    from rankloom._kernels.graphs.nested import Components, Groups
 
 
 def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) -> Groups:
@@ -27,8 +25,6 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) ->
     lists, levels : sequences of arrays of shape (n, width)
         Items, and the highest level at which the row has an edge to each.
     """
-    from rankloom._kernels.graphs import nested as kernels
-
     n = len(lists[0])
     items, strength = frozen(np.concatenate(lists)), frozen(np.concatenate(levels))
     first = np.arange(len(items)) // max(n, 1) * n  # the number of the ranker's first row
@@ -47,8 +43,6 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) ->
 
 def components_of(groups: Groups, m: int, n: int, n_levels: int) -> Components:
     """Return the strongly connected components of each of m rankers at every level."""
-    from rankloom._kernels.graphs import nested as kernels
-
     offset = np.empty((m, n), np.int32)  # index in an order that keeps every component contiguous
     starts = np.empty((m, n, n_levels), np.int32)
     stops = np.empty((m, n, n_levels), np.int32)
@@ -104,8 +98,6 @@ def ranked(
     weight : float64 array
         Weight of a group or component at each level, lowest level first.
     """
-    from rankloom._kernels.graphs import nested as kernels
-
     n = components.offset.shape[1]
     rules = kernels.Rules(
         frozen(np.cumsum(weight)),
@@ -119,8 +111,6 @@ def ranked(
 
 def divided(groups: Groups, components: Components, weight: Array) -> tuple[Array, Components]:
     """Return the column sums of W, and the components with members by ascending sum; for one ranker."""
-    from rankloom._kernels.graphs import nested as kernels
-
     offset, starts, stops = components.offset[0], components.starts[0], components.stops[0]
     column = np.zeros(len(offset))
     kernels.column_sums(groups, weight, frozen(np.cumsum(weight)), offset, starts, stops, column)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Gt, Le
 
 from rankloom._kernels import contiguous, frozen
+from rankloom._kernels.graphs import query_graphs as kernels
+from rankloom._kernels.graphs.query_graphs import Article, Rankers, Released
 from rankloom.aggregate.lists import answers, empty_lists, filled, own_first, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.errors import InputError, brief
@@ -18,11 +20,8 @@ from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Count, Share
 from rankloom.threads import Scratch
 
-if TYPE_CHECKING:
-    from rankloom._kernels.graphs.query_graphs import Article, Rankers, Released
-
-    #: A kernel, the rankers it reads and its rules.
-    Prepared = tuple[Callable[..., None], Rankers, Article | Released]
+#: A kernel, the rankers it reads and its rules.
+Prepared = tuple[Callable[..., None], Rankers, Article | Released]
 
 BLOCK = 512  # queries; fewer than usual, as graphs take longer than lists
 
@@ -170,8 +169,6 @@ class QueryRankFusion(CollectionMethod):
         return contiguous(own_first(ranks[self.fill], ranks[self.fill].depth + 1)[0])
 
     def _released(self, lists: Int32s, share: Floats, options: Mapping[str, float]) -> Prepared:
-        from rankloom._kernels.graphs import query_graphs as kernels
-
         width = lists.shape[2]  # larger sizes would only make larger scratch arrays
         rules = kernels.Released(
             min(self.neighbors, width),
@@ -183,8 +180,6 @@ class QueryRankFusion(CollectionMethod):
         return kernels.released, kernels.Rankers(lists, np.empty((0, 0, 0)), share), rules
 
     def _article(self, lists: Int32s, share: Floats, options: Mapping[str, float]) -> Prepared:
-        from rankloom._kernels.graphs import query_graphs as kernels
-
         lists = np.ascontiguousarray(lists[:, :, : self.neighbors])
         jaccards = np.zeros(lists.shape)
         for own, ordered, out in zip(lists, np.sort(lists, axis=2), jaccards, strict=True):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankloom._kernels.graphs.context import CloseSets, hello_neighbor
 from rankloom.aggregate.lists import answers, empty_lists, stack_own_first
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.ranks import Ranks
@@ -64,8 +65,6 @@ class HelloNeighbor(NeighborMethod):
     weights: Sequence[float] | None = None
 
     def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
-        from rankloom._kernels.graphs.context import CloseSets, hello_neighbor
-
         share = np.array(checked_weights(self.weights, len(ranks)))
         n = ranks[0].n_items
         lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], self.depth, n)

@@ -7,6 +7,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from rankloom._kernels import frozen
+from rankloom._kernels.graphs.nested import reciprocal_levels
 from rankloom.aggregate.graphs.nested import components_of, groups_of, ranked
 from rankloom.aggregate.lists import MAX_LEVELS, answers, filled, inverted, longest, mutual_lists, padded_to
 from rankloom.aggregate.methods import CollectionMethod, register_method
@@ -102,7 +103,5 @@ class RecKNNGraphCCs(CollectionMethod):
 
 def _levels(tops: Array) -> Array:
     """Return K - t for the smallest t at which an item and one of its list are connected; -1 if they never are."""
-    from rankloom._kernels.graphs.nested import reciprocal_levels
-
     levels = np.empty(tops.shape, np.int16)
     return frozen(filled(levels, "Finding neighbors", reciprocal_levels, tops, inverted([tops])))

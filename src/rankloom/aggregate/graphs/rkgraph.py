@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.graphs.mutual import RankGraph, overlaps, rank_by_graph
 from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.aggregate.lists import (
     answers,
@@ -114,16 +115,12 @@ def swapped_first(lists: Array) -> Array:
 
 def _tops(lists: Array, k: int, tail: Array) -> tuple[Array, Array]:
     """Return the first K + 1 items of each list, and the overlap with each of their lists."""
-    from rankloom._kernels.graphs.mutual import overlaps
-
     tops = np.ascontiguousarray(lists[:, : k + 1])
     return tops, filled(np.empty(tops.shape), "Comparing lists", overlaps, lists, k, tail)
 
 
 def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int) -> ScoredLists:
     """Return the candidates of each row sorted by distance in one or several graphs, and the distances."""
-    from rankloom._kernels.graphs.mutual import RankGraph, rank_by_graph
-
     tops, overlaps = zip(*graphs, strict=True)
     graph = RankGraph(frozen(np.concatenate(tops)), frozen(np.concatenate(overlaps)), inverted(tops))
     out = empty_lists(pools.shape[1], width, np.float64)

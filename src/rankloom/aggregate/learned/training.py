@@ -48,6 +48,8 @@ class Trained(QueryMethod, eq=False):
     def __str__(self) -> str:
         return str(self.method)
 
+    __eq__, __hash__ = object.__eq__, object.__hash__  # arrays have no equality
+
     def __repr__(self) -> str:
         return f"Trained({self.method}, {len(self.learned)} rankers)"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.reranking.trees import Level, column_sums, correlations, diffuse, second_level
 from rankloom.aggregate.lists import answers, filled
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.per_query.positions import RRF
@@ -16,9 +16,6 @@ from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
 from rankloom.ranks.lists import pointers, transposed
 from rankloom.registry import Count, Fraction
-
-if TYPE_CHECKING:
-    from rankloom._kernels.reranking.trees import Level
 
 
 @register_method("bfstree")
@@ -91,8 +88,6 @@ def _normalized(lists: Array) -> Array:
 
 def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Level, Level]:
     """Return both levels of all trees."""
-    from rankloom._kernels.reranking.trees import correlations, second_level
-
     n = len(lists)
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
     p = np.float32(persistence)
@@ -111,8 +106,6 @@ def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Level, Lev
 
 
 def _level(ptr: Array, items: Array, values: Array) -> Level:
-    from rankloom._kernels.reranking.trees import Level
-
     items = frozen(items.astype(np.uint32))
     back = transposed(ptr, items, len(ptr) - 1, columns=True)
     return Level(frozen(ptr), items, frozen(values), back)
@@ -120,8 +113,6 @@ def _level(ptr: Array, items: Array, values: Array) -> Level:
 
 def _diffused(lists: Array, first: Level, second: Level) -> Array:
     """Return V of each listed item, columns not yet divided."""
-    from rankloom._kernels.reranking.trees import column_sums, diffuse
-
     sums = np.ones(len(lists))
     column_sums(first, second, sums)
     return filled(np.zeros(lists.shape, np.float32), "Diffusing", diffuse, lists, first, second, frozen(sums))

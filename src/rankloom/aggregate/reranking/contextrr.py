@@ -7,6 +7,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from rankloom._kernels import frozen
+from rankloom._kernels.reranking.list_distances import add_images, context_images, from_weights
 from rankloom.aggregate.lists import answers, filled, inverted
 from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.aggregate.reranking.list_distances import Distances, list_distances, sorted_by_both
@@ -74,8 +75,6 @@ class ContextRR(CollectionMethod):
             raise InputError(f"neighbors must be less than depth; got {self.neighbors} and {self.depth}.")
 
     def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
-        from rankloom._kernels.reranking.list_distances import from_weights
-
         lists, values, absent = list_distances(ranks, self.distances)
         n = len(lists[0])
         pool, now = _candidates(lists, values, absent)
@@ -96,8 +95,6 @@ class ContextRR(CollectionMethod):
 
     def _add_images(self, lists: Array, distances: Array, absent: Array, pool: Array, weights: Array) -> None:
         """Add the images of one ranker to the weights."""
-        from rankloom._kernels.reranking.list_distances import add_images, context_images
-
         images = np.empty((len(lists), self.neighbors, self.depth, self.depth), np.uint8)
         frozen(filled(images, "Drawing", context_images, lists, distances, absent, self.neighbors))
         tops = frozen(np.ascontiguousarray(lists[:, : self.depth]))

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
+from rankloom._kernels.reranking.cprr import Heads, add_products, add_ranker
 from rankloom.aggregate.lists import answers, filled, inverted, mutual_lists
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import own_lists, pool_of, reranked
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
 from rankloom.registry import Count
-
-if TYPE_CHECKING:
-    from rankloom._kernels.reranking.cprr import Heads
 
 FINAL_ROUNDS = 2  # after the fusion, as in the reference program
 
@@ -90,8 +87,6 @@ class CPRR(NeighborMethod):
 
 def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> ScoredLists:
     """Return the union of the lists sorted by the sum of the rankers' similarities, and the sums."""
-    from rankloom._kernels.reranking.cprr import add_ranker
-
     pool = pool_of(given)
     total = np.zeros(pool.shape, np.float32)
     for lists in given:
@@ -107,14 +102,10 @@ def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> ScoredLists:
 
 def _heads(tops: Sequence[Array], neighbors: int) -> Heads:
     """Return the first items of each list in all rounds as kernels take them."""
-    from rankloom._kernels.reranking.cprr import Heads
-
     return Heads(frozen(np.concatenate(tops)), inverted(tops), neighbors)
 
 
 def _products(lists: Array, neighbors: int, base: Array | None = None) -> Array:
     """Return S of each row and the items of its list, added to the base."""
-    from rankloom._kernels.reranking.cprr import add_products
-
     values = np.zeros(lists.shape, np.float32) if base is None else base
     return filled(values, "Multiplying", add_products, lists, _heads([lists[:, :neighbors]], neighbors))

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
+from rankloom._kernels.reranking.hypergraphs import (
+    Hyperedges,
+    Hypergraph,
+    count_members,
+    fill_members,
+    join,
+    similarities,
+)
 from rankloom.aggregate.lists import answers, empty_lists, filled
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
@@ -18,9 +26,6 @@ from rankloom.ranks.arrays import Array
 from rankloom.ranks.lists import pointers, transposed
 from rankloom.registry import Count
 from rankloom.threads import run_rows
-
-if TYPE_CHECKING:
-    from rankloom._kernels.reranking.hypergraphs import Hypergraph
 
 
 @register_method("lhrr")
@@ -101,8 +106,6 @@ class LHRR(NeighborMethod):
 
 
 def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, Array]:
-    from rankloom._kernels.reranking.hypergraphs import join, similarities
-
     n, width = lists.shape
     graph = _hypergraph(lists, neighbors)
     values = np.zeros(lists.shape, np.float32)
@@ -116,8 +119,6 @@ def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, A
 
 def _hypergraph(lists: Array, neighbors: int) -> Hypergraph:
     """Return the hyperedges of all items, by rows and by items."""
-    from rankloom._kernels.reranking.hypergraphs import Hyperedges, Hypergraph, count_members, fill_members
-
     n = len(lists)
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
     share = frozen(1.0 - np.log(np.arange(1, neighbors + 1)) / np.log(neighbors))

@@ -7,6 +7,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
+from rankloom._kernels.reranking.list_distances import smaller_of_both
 from rankloom.aggregate.lists import filled, inverted, own_first
 from rankloom.aggregate.reranking.sorted_lists import reranked
 from rankloom.errors import InputError
@@ -41,8 +42,6 @@ def list_distances(ranks: Sequence[Ranks], distances: Distances) -> tuple[Array,
 
 def sorted_by_both(lists: Array, distances: Array, width: int | None = None) -> ScoredLists:
     """Return the lists sorted by the smaller of the distances in both directions, and those distances negated."""
-    from rankloom._kernels.reranking.list_distances import smaller_of_both
-
     columns = SparseRows(*inverted([lists], distances))
     smaller = np.zeros(lists.shape, np.float32)
     filled(smaller, "Comparing both", smaller_of_both, lists, distances, columns)

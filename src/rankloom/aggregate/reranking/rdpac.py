@@ -7,6 +7,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, Transposed
+from rankloom._kernels.reranking.rank_diffusion import by_position, cube_columns, divide_columns, square, step
 from rankloom.aggregate.lists import answers, filled
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
@@ -100,8 +101,6 @@ class RDPAC(NeighborMethod):
 
     def _diffused(self, lists: Array, depth: int) -> Array:
         """Return the values of all listed items after the diffusion."""
-        from rankloom._kernels.reranking.rank_diffusion import divide_columns, step
-
         width = min(depth, lists.shape[1])
         powers = self.persistence ** np.arange(1, min(self.neighbors, width) + 1)
         W = np.where(lists[:, : powers.size] != PAD, powers, 0.0).astype(np.float32)
@@ -123,8 +122,6 @@ def _sorted(lists: Array, shares: Array, base: Array | None = None) -> Array:
 
 def _cubed(lists: Array, P: Array) -> Array:
     """Return the product of P and its square at the listed items, the square replaced as it is computed."""
-    from rankloom._kernels.reranking.rank_diffusion import by_position, cube_columns, square
-
     squared = frozen(filled(np.zeros(lists.shape, np.float32), "Multiplying", square, lists, P))
     listed = lists[lists != PAD]
     ptr = pointers(np.bincount(listed, minlength=len(lists))).copy()

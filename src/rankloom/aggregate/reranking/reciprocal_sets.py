@@ -8,6 +8,7 @@ from annotated_types import Gt
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
+from rankloom._kernels.reranking.reciprocal_sets import Sets, cohesion, recommend, set_distances, set_scores
 from rankloom.aggregate.lists import answers, empty_lists, filled, inverted, padded_to
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.per_query.positions import RRF
@@ -80,16 +81,12 @@ class RecKNNGraph(NeighborMethod):
 
 
 def _set_scores(lists: Array, neighbors: int) -> Array:
-    from rankloom._kernels.reranking.reciprocal_sets import set_scores
-
     tops = padded_to(lists, neighbors)
     return filled(np.zeros((len(tops), neighbors - 1)), "Scoring sets", set_scores, tops)
 
 
 def _sorted(order: Array, tables: Sequence[Array], scores: Sequence[Array]) -> ScoredLists:
     """Return the candidates sorted by the product of the rankers' distances, and the distances."""
-    from rankloom._kernels.reranking.reciprocal_sets import Sets, set_distances
-
     lists = frozen(np.concatenate(tables))
     squares = frozen((np.concatenate(scores) ** 2).astype(np.float32))
     sets = Sets(lists, padded_to(lists, squares.shape[1] + 1), squares, inverted(tables))
@@ -151,8 +148,6 @@ class RLRecom(NeighborMethod):
     epsilon: Fraction = 0.0125
 
     def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
-        from rankloom._kernels.reranking.reciprocal_sets import cohesion, recommend
-
         if len(ranks) > 1:
             ranks = [RRF().fuse(ranks, self.depth)]
         lists, neighbors, strength = own_lists(ranks, self.depth)[0], self.neighbors, float(self.strength)

@@ -10,6 +10,7 @@ from annotated_types import Ge, Gt
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
+from rankloom._kernels.sparse_rows import extend_lists, join_components, row_products
 from rankloom.aggregate.lists import answers, empty_lists, filled, padded_to
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, own_lists, pool_of, reranked
@@ -156,8 +157,6 @@ def _embeddings(lists: Array, neighbors: int) -> csr_array:
 
 def _products(E: csr_array, lists: Array) -> Array:
     """Return the products of the embeddings of each item and the items of its list."""
-    from rankloom._kernels.sparse_rows import row_products
-
     return filled(np.zeros(lists.shape), "Comparing embeddings", row_products, lists, _rows(E))
 
 
@@ -177,8 +176,6 @@ def _confidence(E: csr_array, neighbors: int) -> Array:
 
 def _extended(lists: Array, rows_of: Callable[[int, int], csr_array], stage: str, own: float = 0.0) -> ScoredLists:
     """Return lists sorted by sparse rows, extended by their items, and the values."""
-    from rankloom._kernels.sparse_rows import extend_lists
-
     out = empty_lists(*lists.shape)
 
     def extend(start: int, stop: int) -> None:
@@ -206,8 +203,6 @@ class _Components(NamedTuple):
 
 
 def _components(lists: Array, E: csr_array, neighbors: int, share: float | None) -> _Components:
-    from rankloom._kernels.sparse_rows import join_components
-
     n = len(lists)
     confidence = _confidence(E, neighbors)
     rows, columns = np.nonzero((lists[:, :neighbors] != PAD) & (lists[:, :neighbors] != np.arange(n)[:, None]))

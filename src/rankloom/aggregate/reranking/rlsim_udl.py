@@ -7,6 +7,8 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
+from rankloom._kernels.reranking import list_similarities
+from rankloom._kernels.reranking.list_distances import fuse_distances, segments
 from rankloom.aggregate.lists import answers, empty_lists, filled, inverted
 from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.list_distances import Distances, list_distances, sorted_by_both
@@ -93,9 +95,6 @@ class RLSimUDL(NeighborMethod):
 
     def _compared(self, lists: ScoredLists, neighbors: int) -> Array:
         """Return the distances of one round, in one direction; the scores are the negated distances before it."""
-        from rankloom._kernels.reranking import list_similarities
-        from rankloom._kernels.reranking.list_distances import segments
-
         frozen(lists.scores)
         out, depth = np.zeros(lists.items.shape, np.float32), self.depth + 1
         if self.measure == "intersection":
@@ -107,8 +106,6 @@ class RLSimUDL(NeighborMethod):
 
 def _fused(lists: Array, distances: Array, absent: Array) -> ScoredLists:
     """Return the items of all lists sorted by the mean of the rankers' distances, and the means."""
-    from rankloom._kernels.reranking.list_distances import fuse_distances
-
     m, n, width = lists.shape
     return filled(empty_lists(n, min(n, m * width)), "Fusing", fuse_distances, lists, distances, absent)
 

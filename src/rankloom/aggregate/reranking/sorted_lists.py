@@ -6,6 +6,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
+from rankloom._kernels.reranking.values import add_values, both_positions, pooled, rerank
 from rankloom.aggregate.lists import empty_lists, filled, inverted, own_first, padded_to
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
@@ -27,16 +28,12 @@ def reranked(
     The first `fixed` positions stay. With `aligned`, the values are those of the items; otherwise they are sorted, and
     the two swapped items have each other's.
     """
-    from rankloom._kernels.reranking.values import rerank
-
     out = empty_lists(len(lists), lists.shape[1] if width is None else min(width, lists.shape[1]))
     return filled(out, "Sorting", rerank, lists, frozen(values), fixed, aligned)
 
 
 def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smallest: bool = False) -> Array:
     """Return the sum, or the smallest, of the base and the shares of both positions of each listed pair."""
-    from rankloom._kernels.reranking.values import both_positions
-
     out = np.zeros(lists.shape, np.float32)
     base = frozen(np.zeros(lists.shape, np.float32) if base is None else base)
     given = lists, inverted([lists]), base, frozen(np.asarray(share, np.float32)), smallest
@@ -45,8 +42,6 @@ def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smal
 
 def pool_of(tables: Sequence[Array]) -> Array:
     """Return the items of several rankers' lists in order of appearance, padded."""
-    from rankloom._kernels.reranking.values import pooled
-
     lists = frozen(np.stack(tables))
     m, n, width = lists.shape
     return frozen(filled(np.empty((n, min(m * width, n)), np.int32), "Collecting candidates", pooled, lists))
@@ -54,6 +49,4 @@ def pool_of(tables: Sequence[Array]) -> Array:
 
 def add_to_pool(pool: Array, lists: Array, values: Array, total: Array) -> None:
     """Add the values of one ranker's lists to the total of the pool, in float32."""
-    from rankloom._kernels.reranking.values import add_values
-
     filled(total, "Adding values", add_values, pool, lists, frozen(values))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom._kernels import frozen
+from rankloom._kernels.image import alignment as kernels
 from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks.arrays import Array, Float32s, Int64s
 from rankloom.ranks.vector_space import Metric, by_distance
@@ -88,8 +89,6 @@ class Alignment:
 
     def _align(self, stacks: Sequence[Array]) -> Float32s:
         """Return the distances between two stacks, or within one."""
-        from rankloom._kernels.image import alignment as kernels
-
         own = len(stacks) == 1
         distinct, numbers = _distinct(stacks)
         n = distinct.shape[1]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankloom._kernels import contiguous
+from rankloom._kernels.image.contours import trace
 from rankloom.datasets.images import ImageError
 from rankloom.rankers.image.pixels import Image, luma
 from rankloom.ranks.arrays import Bools, Floats, Int64s
@@ -65,9 +67,6 @@ def contour_pixels(mask: Mask) -> Int64s:
     >>> contour_pixels(np.pad(np.ones((2, 2), bool), 2)).tolist()
     [[2, 2], [2, 3], [3, 3], [3, 2]]
     """
-    from rankloom._kernels import contiguous
-    from rankloom._kernels.image.contours import trace
-
     row, column = np.argwhere(mask)[0].tolist()
     edges = np.empty((4 * np.count_nonzero(mask) + 1, 2), np.int64)
     edges = edges[: trace(contiguous(mask), row, column, edges)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels.image import contours as kernels
 from rankloom.rankers.image.alignments import N_ANGLES, N_LENGTHS
 from rankloom.rankers.image.contour import FRAME, Mask, Points, contour, contour_pixels, scaled, silhouette, whitened
 from rankloom.rankers.image.pixels import Describe, Image
@@ -232,8 +233,6 @@ def cfd_like(image: Image) -> Float32s:
 
 def _contexts(mask: Mask, *, inner: bool) -> Bytes:
     """Return the histograms of `idsc`, or those of `shape_context`."""
-    from rankloom._kernels.image import contours as kernels
-
     points = contour(mask, N_POINTS)
     lengths, first = np.empty((N_POINTS, N_POINTS)), np.empty((N_POINTS, N_POINTS), np.int64)
     counts = np.zeros((N_POINTS, N_LENGTHS * N_ANGLES), np.uint8)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 
+from rankloom._kernels.text.word_mover import query_side
 from rankloom.errors import needs_extra, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.text_file import FilePath
@@ -200,8 +201,6 @@ class _Search:
 
     def query_side(self, squares: Float32s, shares: Floats, items: Indexes, costs: Floats) -> Floats:
         """Return the larger of the current bound and the cost of the query's words."""
-        from rankloom._kernels.text.word_mover import query_side
-
         texts, other = self.model.texts, np.empty(len(items))
         query_side(squares, shares, texts.indptr, texts.indices, items, other)
         return np.maximum(costs[items], other)
