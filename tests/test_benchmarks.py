@@ -72,18 +72,26 @@ def drawn(title):
 @pytest.mark.long
 @pytest.mark.parametrize(("title", "chain"), DRAWN.items(), ids=DRAWN.values())
 def test_the_architecture_draws_recorded_calls(title, chain):
-    lines = output("frames.py", chain, "--depth", "99").splitlines()[1:]
-    calls = [(len(line) - len(line.lstrip()), line.strip().partition("  x")[0]) for line in lines]
-    tree, at, path = drawn(title), -1, []  # the calls, by number, that a line is below
+    calls = callers(output("frames.py", chain, "--depth", "99").splitlines()[1:])
+    tree, at, path = drawn(title), -1, []
     assert tree
     for level, name in tree:
-        end = returned(calls, path[level - 1]) if level else len(calls)
-        at = next((n for n in range(at + 1, end) if calls[n][1] == name), None)
+        path = [*path[:level], name]
+        at = next((n for n in range(at + 1, len(calls)) if is_below(calls[n], path)), None)
         assert at is not None, f"{name} is not called there, or not in this order"
-        path = [*path[:level], at]
 
 
-def returned(calls, number):
-    """Return the number of the first call after one and all that it calls."""
-    level = calls[number][0]
-    return next((n for n in range(number + 1, len(calls)) if calls[n][0] <= level), len(calls))
+def callers(lines):
+    """Return each call as the functions around it, from the outside, and its own at the end."""
+    calls, around = [], []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        around = [*(outer for outer in around if outer[0] < indent), (indent, line.strip().partition("  x")[0])]
+        calls.append([name for _, name in around])
+    return calls
+
+
+def is_below(call, path):
+    """Return True if a call is that of the last function in a path, and inside those of the others, in this order."""
+    outside = iter(call[:-1])
+    return call[-1] == path[-1] and all(name in outside for name in path[:-1])

@@ -1,7 +1,7 @@
 """Methods that build an index of the collection and answer from it: fg, weft and vote."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 
@@ -48,27 +48,16 @@ class FG(IndexMethod[FusionIndex]):
     virtual: bool | None = None
 
     def build(self, ranks: Sequence[Ranks], *, external: bool) -> FusionIndex:
-        """Return the index of a collection."""
-        return FusionIndex.build(
-            ranks,
-            cutoff=self.cutoff,
-            depth=self.depth,
-            reposition=self.reposition,
-            graph_norm=self.graph_norm,
-            comparator=self.comparator,
-            weighting=self.weighting,
-            absent=self.absent,
-            comparable=self.comparable,
-            keep_scores=external,
-        )
+        return FusionIndex.build(ranks, keep_scores=external, **self.given("virtual"))
 
     def answer(self, index: FusionIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
-        """Return the answers for external queries or for every item."""
         return index.search(ranks if external else None, k, virtual=self.virtual)
 
 
 class WeftMethod(IndexMethod[WeftIndex]):
     """A method that answers from a weft index."""
+
+    keep_nearest: ClassVar[bool] = False
 
     cutoff: int = weft.CUTOFF
     expand: int = 8
@@ -80,24 +69,9 @@ class WeftMethod(IndexMethod[WeftIndex]):
     comparable: Sequence[bool] | None = None
 
     def build(self, ranks: Sequence[Ranks], *, external: bool) -> WeftIndex:
-        """Return the index of a collection."""
-        return WeftIndex.build(
-            ranks,
-            cutoff=self.cutoff,
-            expand=self.expand,
-            weights=AGREED if self.weights == AGREED else None,
-            width=self.width,
-            depth=self.depth,
-            reposition=self.reposition,
-            absent=self.absent,
-            comparable=self.comparable,
-            keep_scores=external,
-            **self._kept(),
-        )
-
-    def _kept(self) -> dict[str, Any]:
-        """Return what an index keeps besides its rows."""
-        return {"keep_nearest": False}
+        options = self.given("virtual", "neighbors_weight")
+        options["weights"] = AGREED if self.weights == AGREED else None
+        return WeftIndex.build(ranks, keep_scores=external, keep_nearest=self.keep_nearest, **options)
 
     @property
     def given_weights(self) -> Sequence[float] | None:
@@ -132,7 +106,6 @@ class Weft(WeftMethod):
     virtual: bool | None = None
 
     def answer(self, index: WeftIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
-        """Return the answers for external queries or for every item."""
         return index.search(ranks if external else None, k, weights=self.given_weights, virtual=self.virtual)
 
 
@@ -165,15 +138,13 @@ class Vote(WeftMethod):
     array([[2, 1]], dtype=int32)
     """
 
+    keep_nearest: ClassVar[bool] = True
+
     neighbors_weight: Annotated[float, Ge(0)] = NEIGHBORS_WEIGHT
     symmetric: Sequence[bool] | None = None
     exhaustive: Sequence[bool] | None = None
 
-    def _kept(self) -> dict[str, Any]:
-        return {"symmetric": self.symmetric, "exhaustive": self.exhaustive}
-
     def answer(self, index: WeftIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
-        """Return the answers for external queries or for every item."""
         options = {"weights": self.given_weights, "neighbors_weight": self.neighbors_weight}
         if external:
             return index.vote(ranks, k, **options)  # type: ignore[arg-type]

@@ -53,7 +53,6 @@ class QueryMethod(Method):
     """A method that sees the lists of one query at a time."""
 
     def align(self, ranks: Sequence[Ranks], missing: Missing | None) -> Sequence[Ranks]:
-        """Return the ranks with one numbering of items, rows in one order."""
         return align(ranks, missing=missing or "error")
 
 
@@ -72,7 +71,6 @@ class PoolMethod(QueryMethod):
     weights: Sequence[float] | None = None
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
-        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
         weights = checked_weights(self.weights, len(ranks))
         return fuse_pools(ranks, k, lambda pool: self.score(pool, weights), depth=self.depth)
 
@@ -106,7 +104,6 @@ class CollectionMethod(Method):
     """A method that needs the lists of all items, each item a query; it cannot answer external queries."""
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
-        """Return the k best items for each row of aligned collection ranks, one Ranks for each ranker."""
         check_collection(ranks, self.entry_name)
         return self.rerank(ranks, k)
 
@@ -130,19 +127,14 @@ class IndexMethod(Method, Generic[Index]):
     """A method that builds an index of the collection and answers from it, external queries too."""
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10, *, collection: Sequence[Ranks] | None = None) -> Ranks:
-        """Return the k best items for each row of aligned ranks, one Ranks for each ranker.
-
-        Parameters
-        ----------
-        ranks : sequence of Ranks
-            Collection ranks; or those of external queries, if there is a `collection`.
-        k : int
-        collection : sequence of Ranks, optional
-            The collection ranks of the same rankers, in the same order.
-        """
+        """Return the k best items; with the ranks of a `collection`, `ranks` are those of external queries."""
         external = collection is not None
         index = self.build(ranks if collection is None else collection, external=external)
         return self.answer(index, ranks, k, external=external)
+
+    def given(self, *apart: str) -> dict[str, Any]:
+        """Return the options by name, apart from some."""
+        return {name: getattr(self, name) for name in self.options() if name not in apart}
 
     @abstractmethod
     def build(self, ranks: Sequence[Ranks], *, external: bool) -> Index:
@@ -163,8 +155,17 @@ class Supervised(Options, ABC):
         """Return what the method needs to know of a ranker, from its judged lists and their lengths."""
 
     @abstractmethod
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
+        """Return what each position of a ranker's lists adds to the score of its item, given what was learned."""
+
+    def absent(self) -> float:
+        """Return what a ranker adds to the score of an item that it does not list."""
+        return 0.0
+
     def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
         """Return the scores of the items of each pool, given what was learned of each ranker."""
+        parts = [self.values(one, r) - self.absent() for one, r in zip(learned, pool.ranks, strict=True)]
+        return pool.fold(np.add, parts, self.absent() * len(parts))
 
 
 def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = QueryMethod) -> type[Method]:

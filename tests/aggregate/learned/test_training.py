@@ -19,7 +19,7 @@ def test_a_trained_method_is_a_method_of_fuse():
 
 def test_a_trained_method_equals_only_itself():
     trained, other = (rl.train([A, B], QRELS, "posfuse") for _ in range(2))
-    assert trained == trained  # noqa: PLR0124
+    assert trained == trained
     assert trained != other
 
 

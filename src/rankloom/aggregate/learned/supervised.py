@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,7 +17,6 @@ from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Floats, Indexes
 from rankloom.ranks.normalizations import NORMALIZATIONS
-from rankloom.ranks.pool import Pool
 from rankloom.registry import Count
 
 SegmentRule = Literal["sizes", "ends"]
@@ -68,11 +66,8 @@ class ProbFuse(Supervised):
         shares = counts[1] / np.maximum(counts[0], 1)
         return np.asarray(shares.reshape(n, self.segments).mean(axis=0))
 
-    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
-        """Return the scores of the items of each pool."""
-        shares = [share / np.arange(1, self.segments + 1) for share in learned]
-        cells = [self._segment(r.lengths(), r.depth) for r in pool.ranks]
-        return pool.fold(np.add, [one[cell] for one, cell in zip(shares, cells, strict=True)], 0.0)
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
+        return (learned / np.arange(1, self.segments + 1))[self._segment(ranks.lengths(), ranks.depth)]
 
     def _segment(self, lengths: Lengths, depth: int) -> Indexes:
         """Return the segment of each position of each list, from 0; padding is in the last."""
@@ -120,17 +115,9 @@ class SegFuse(Supervised):
         """Return the precision of each segment."""
         return _interval_precisions(judged, self._ends())
 
-    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
-        """Return the scores of the items of each pool."""
-        ends, normalize = self._ends(), NORMALIZATIONS[self.normalization]
-        return pool.fold(
-            np.add,
-            [
-                _at_positions(one, ends, r.depth, 0.0) * (normalize(r) + 1)
-                for one, r in zip(learned, pool.ranks, strict=True)
-            ],
-            0.0,
-        )
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
+        normalized = NORMALIZATIONS[self.normalization](ranks)
+        return _at_positions(learned, self._ends(), ranks.depth, 0.0) * (normalized + 1)
 
     def _ends(self) -> NDArray[np.integer]:
         return GROWING if self.segments == "ends" else np.cumsum(GROWING)
@@ -179,13 +166,11 @@ class BayesFuse(Supervised):
         other[other == 0] = self.floor
         return np.asarray(np.log(relevant / other))
 
-    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
-        """Return the scores of the items of each pool."""
-        absent = float(np.log(self.floor / (1 - self.floor)))
-        odds = [
-            _at_positions(one, INTERVALS, r.depth, absent) - absent for one, r in zip(learned, pool.ranks, strict=True)
-        ]
-        return pool.fold(np.add, odds, absent * len(odds))
+    def absent(self) -> float:
+        return float(np.log(self.floor / (1 - self.floor)))
+
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
+        return _at_positions(learned, INTERVALS, ranks.depth, self.absent())
 
 
 @SUPERVISED.register("mapfuse")
@@ -212,10 +197,8 @@ class MapFuse(Supervised):
         """Return the mean average precision."""
         return np.array([average_precision(judged, NO_CUTOFF).mean()])
 
-    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
-        """Return the scores of the items of each pool."""
-        parts = [one / np.arange(1, r.depth + 1) for one, r in zip(learned, pool.ranks, strict=True)]
-        return pool.fold(np.add, parts, 0.0)
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
+        return learned / np.arange(1, ranks.depth + 1)
 
 
 @SUPERVISED.register("posfuse")
@@ -240,16 +223,16 @@ class PosFuse(Supervised):
     """
 
     def learn(self, judged: Judged, lengths: Lengths) -> Floats:
-        """Return the probability of relevance at each position."""
-        return _position_precisions(judged, lengths)
+        """Return the share of relevant items at each position, over the lists that are long enough."""
+        listed = np.count_nonzero(np.arange(judged.gains.shape[1]) < lengths[:, None], axis=0)
+        return np.asarray(np.count_nonzero(judged.gains > 0, axis=0) / np.maximum(listed, 1))
 
-    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
-        """Return the scores of the items of each pool."""
-        return pool.fold(np.add, [_to_depth(one, r.depth) for one, r in zip(learned, pool.ranks, strict=True)], 0.0)
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
+        return _to_depth(learned, ranks.depth)
 
 
 @SUPERVISED.register("slidefuse")
-class SlideFuse(Supervised):
+class SlideFuse(PosFuse):
     r"""SlideFuse: how likely the items around each position of a list are relevant.
 
     .. math:: \mathrm{SlideFuse}(d) = \sum_r \frac{1}{b - a + 1} \sum_{p=a}^{b} P_r(p), \qquad
@@ -276,27 +259,13 @@ class SlideFuse(Supervised):
 
     window: Annotated[int, Ge(0)] = 5
 
-    def learn(self, judged: Judged, lengths: Lengths) -> Floats:
-        """Return the probability of relevance at each position."""
-        return _position_precisions(judged, lengths)
-
-    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
-        """Return the scores of the items of each pool."""
-        return pool.fold(np.add, [self._means(one, r) for one, r in zip(learned, pool.ranks, strict=True)], 0.0)
-
-    def _means(self, probabilities: Floats, ranks: Ranks) -> Floats:
+    def values(self, learned: Floats, ranks: Ranks) -> Floats:
         """Return the mean probability in the window around each position of each list."""
-        sums = np.concatenate([[0.0], np.cumsum(_to_depth(probabilities, ranks.depth))])
+        sums = np.concatenate([[0.0], np.cumsum(_to_depth(learned, ranks.depth))])
         position = np.arange(ranks.depth)
         first = np.maximum(position - self.window, 0)
         last = np.minimum(position + self.window + 1, np.maximum(ranks.lengths(), 1)[:, None])  # the end is excluded
         return np.asarray((sums[last] - sums[first]) / np.maximum(last - first, 1))
-
-
-def _position_precisions(judged: Judged, lengths: Lengths) -> Floats:
-    """Return the share of relevant items at each position, over the lists that are long enough."""
-    listed = np.count_nonzero(np.arange(judged.gains.shape[1]) < lengths[:, None], axis=0)
-    return np.asarray(np.count_nonzero(judged.gains > 0, axis=0) / np.maximum(listed, 1))
 
 
 def _interval_precisions(judged: Judged, ends: NDArray[np.integer]) -> Floats:

@@ -37,7 +37,6 @@ class Trained(QueryMethod, eq=False):
     rankers: tuple[str, ...] = ()
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
-        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
         if len(ranks) != len(self.learned):
             raise InputError(
                 f"The method was trained on {len(self.learned)} rankers; got {len(ranks)}. "

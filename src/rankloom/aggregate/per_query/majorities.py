@@ -67,8 +67,6 @@ class Condorcet(MajorityMethod):
     absent : {"left_out", "last"}
         ``left_out`` (the paper's figures): only lists with both items count. ``last``: an item missing from a list
         comes after all listed ones.
-    depth, weights, ties
-        As in `rrf`.
 
     References
     ----------

@@ -30,8 +30,6 @@ class MC4(MajorityMethod):
     absent : {"left_out", "last"}
         ``left_out`` (the article's): only lists with both items count. ``last``: an item missing from a list comes
         after all listed ones; better where the lists share few items (NDCG@10 on MQ2008-agg: 0.514, against 0.407).
-    depth, weights
-        As in `rrf`.
 
     References
     ----------

@@ -60,11 +60,6 @@ class ISR(PoolMethod):
 
     over the rankers r that list d, N(d) of them, not weighted. Ties are broken by first appearance, as in `rrf`.
 
-    Parameters
-    ----------
-    depth, weights
-        As in `rrf`.
-
     References
     ----------
     Mourão, Martins, Magalhães (2015), doi:10.1016/j.compmedimag.2014.05.006
@@ -116,8 +111,6 @@ class LogNISR(ISR):
     ----------
     sigma : float
         :math:`\sigma`, from 0 to 1; 0.01 in the article.
-    depth, weights
-        As in `rrf`.
 
     Examples
     --------
@@ -144,8 +137,6 @@ class RBC(PoolMethod):
     ----------
     persistence : float
         :math:`\phi`, between 0 and 1: how likely a user is to go on to the next item. 0.9 is our choice.
-    depth, weights
-        As in `rrf`.
 
     References
     ----------
@@ -184,8 +175,6 @@ class Borda(TiedMethod):
         :math:`L_r - \rho_r(d)`; the last item gets as many as one not listed. ``pool`` (Aslam and Montague's
         Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; items missing from a list
         share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
-    depth, weights, ties
-        As in `rrf`.
 
     References
     ----------

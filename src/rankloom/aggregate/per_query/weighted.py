@@ -65,12 +65,8 @@ class Mixed(CombMethod):
 
     .. math:: \mathrm{Mixed}(d) = \sqrt{c(d)} \sum_r w_r\, s_r(d)
 
-    over the rankers r that list d, c(d) of them, not weighted: between `combsum` and `combmnz`. Options and
-    tie-breaking are those of `combsum`.
-
-    References
-    ----------
-    Wu, Crestani (2002), Data fusion with estimated weights, doi:10.1145/584792.584908
+    over the rankers r that list d, c(d) of them, not weighted: between `combsum` and `combmnz`. Options,
+    tie-breaking and reference are those of `wmnz`.
 
     Examples
     --------
@@ -96,8 +92,6 @@ class GMNZ(CombMethod):
     ----------
     gamma : float
         :math:`\gamma`, from 0 (`combsum`) over 0.5 (`mixed`; the default is our choice) and 1 (`combmnz`) to 10.
-    normalization, constant, depth, weights
-        As in `combsum`.
 
     References
     ----------
@@ -133,8 +127,6 @@ class DBSF(PoolMethod):
         ``qdrant``: as above, with the sample deviation (`three_sigma`); a list of equal scores gets 0.5.
         ``haystack``: the largest of the scaled scores instead of their sum, with the population deviation; a list of
         equal scores gets 0.
-    depth, weights
-        As in `combsum`.
 
     References
     ----------
@@ -171,8 +163,6 @@ class LogOdds(PoolMethod):
     ----------
     gating : {"none", "relu"}
         ``relu`` ignores odds below even.
-    depth, weights
-        As in `combsum`.
 
     References
     ----------

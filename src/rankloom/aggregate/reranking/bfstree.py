@@ -40,8 +40,6 @@ class BFSTree(NeighborMethod):
     ----------
     persistence : float
         p of the rank-biased overlap, between 0 and 1.
-    neighbors, depth
-        As in `cprr`.
 
     Returns
     -------

@@ -118,8 +118,6 @@ class RLRecom(NeighborMethod):
         :math:`\lambda`, above 0.
     epsilon : float
         Smallest growth of cohesion for another round, between 0 and 1.
-    neighbors, depth
-        As in `recknngraph`.
 
     Returns
     -------

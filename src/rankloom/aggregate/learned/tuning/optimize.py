@@ -171,7 +171,6 @@ class ForRankers(QueryMethod):
     rankers: tuple[str, ...] = ()
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
-        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
         return self.method.fuse(ranks, k)
 
     def __str__(self) -> str:
