@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom._kernels.index.arguments import Queries, ScoredLists
+from rankloom._kernels.index.arguments import Queries, ScoredLists, Target
 from rankloom.errors import InputError
 from rankloom.index.order import Order
 from rankloom.index.row_kind import Comparison, CsrRows, Kernel, R, RowKind
@@ -122,41 +123,37 @@ class RowTable(Generic[R]):
 
     def search(self, comparator: Comparison, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query; of all items if it is empty."""
-        best = empty_best(len(queries.rows), k)
-        search = self._search_shards if self.is_sharded else self._search_whole
-        work = search(self.kind.kernel(comparator, self), queries, mask, best)
+        best, kernel = empty_best(len(queries.rows), k), self.kind.kernel(comparator, self)
+        if self.is_sharded:
+            work = partial(self._search_shards, kernel, queries, mask, best)
+        else:
+            work = partial(self._search_whole, kernel, *self._explicit(queries, mask), best)
         run_blocks(work, len(queries.rows), stage="Searching")
         return best
 
-    def _search_whole(
-        self, kernel: Kernel, wanted: QueryRows, mask: Bools, best: ScoredLists
-    ) -> Callable[[int, int], None]:
-        """Return a function that searches an index that is not sharded for a block of queries."""
-        (shard,) = self.shards
+    def _explicit(self, wanted: QueryRows, mask: Bools) -> tuple[Queries, Target]:
+        """Return the arrays of queries, and of the items of an index that is not sharded, as kernels take them."""
         explicit = self.all_rows() if wanted.external is None else wanted.external
         rows, into, own = (frozen(numbers.view()) for numbers in (wanted.rows, wanted.into, wanted.own))
         queries = Queries(rows, into, own, explicit.items, self.kind.linked(explicit, None, self))
-        target = shard.target(self.shard_rows[0], None, mask)
+        return queries, self.shards[0].target(self.shard_rows[0], None, mask)
 
-        def work(start: int, stop: int) -> None:
-            with shard.scratch(self.slots) as scratch:
-                kernel(start, stop, queries, target, scratch, best)
-
-        return work
+    def _search_whole(
+        self, kernel: Kernel, queries: Queries, target: Target, best: ScoredLists, start: int, stop: int
+    ) -> None:
+        """Search an index that is not sharded for a block of queries."""
+        with self.shards[0].scratch(self.slots) as scratch:
+            kernel(start, stop, queries, target, scratch, best)
 
     def _search_shards(
-        self, kernel: Kernel, wanted: QueryRows, mask: Bools, best: ScoredLists
-    ) -> Callable[[int, int], None]:
-        """Return a function that searches one shard after the other for a block of queries."""
-
-        def work(start: int, stop: int) -> None:
-            block, into = self.block(wanted, start, stop), wanted.into[start:stop]
-            found = ScoredLists(best.items[into], best.scores[into])
-            for number in block.shards:
-                self.search_shard(kernel, number, block.queries, block.members, self.own_mask(mask, number), found)
-            best.items[into], best.scores[into] = found
-
-        return work
+        self, kernel: Kernel, wanted: QueryRows, mask: Bools, best: ScoredLists, start: int, stop: int
+    ) -> None:
+        """Search one shard after the other for a block of queries."""
+        block, into = self.block(wanted, start, stop), wanted.into[start:stop]
+        found = ScoredLists(best.items[into], best.scores[into])
+        for number in block.shards:
+            self.search_shard(kernel, number, block.queries, block.members, self.own_mask(mask, number), found)
+        best.items[into], best.scores[into] = found
 
     def own_mask(self, mask: Bools, number: int) -> Bools:
         """Return the part of a mask for the rows of a shard."""
