@@ -59,7 +59,8 @@ def methods():
         wrapped(
             "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python, or a value of the method's class, as in "
             "`rl.fuse(ranks, RRF(constant=20))` with `from rankloom.methods import RRF`; "
-            "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, with lists written as in `weights=1,2`."
+            "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, with lists written as in `weights=1,2`. "
+            "Options that a method does not describe are those of `rrf` and `combsum`."
         ),
         "",
     ]
