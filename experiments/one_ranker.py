@@ -32,7 +32,7 @@ def measure(collection, cache):
     """Return {measure: (values of the ranker, values with its neighbors)}, a value for each judged query."""
     lists = rank_collection(collection, {RANKER: RANKER}, depth=DEPTH, cache=cache).lists[RANKER]
     alone = lists.queries.head(ANSWERS)
-    facts = {"symmetric": [lists.symmetric], "exhaustive": [lists.exhaustive]}
+    facts = {"symmetric": [lists.traits.symmetric], "exhaustive": [lists.traits.exhaustive]}
     with_neighbors = rl.fuse([lists.queries], "vote", ANSWERS, collection=[lists.items], **facts)
     pair = [
         rl.evaluate(ranks, qrels=collection.queries.qrels, measures=list(MEASURES), per_query=True)

@@ -351,7 +351,7 @@ def test_rankers_say_whether_scores_of_queries_and_items_are_comparable():
     collection = Collection("pets", Ids(list("abc")), parts, labels=("x", "y", "z"))
     spelled = {"v": "vectors", "w": "vectors(comparable=no)", "t": "okapi", "i": "bic", "m": Mute()}
     lists = rank_collection(collection, spelled).lists
-    assert {name: one.comparable for name, one in lists.items()} == {
+    assert {name: one.traits.comparable for name, one in lists.items()} == {
         "v": True, "w": False, "t": False, "i": True, "m": False
     }  # fmt: skip
 
@@ -361,4 +361,4 @@ def test_comparable_holds_for_external_queries_too(tmp_path):
     queries = Queries(Ids(["q"]), {"q": {"a": 1}}, {"vectors": vectors[:1]})
     collection = Collection("pets", Ids(list("abc")), {"vectors": vectors}, queries=queries)
     for _ in range(2):  # the second time from the cache
-        assert rank_collection(collection, ["vectors"], cache=Cache(tmp_path)).lists["vectors"].comparable
+        assert rank_collection(collection, ["vectors"], cache=Cache(tmp_path)).lists["vectors"].traits.comparable

@@ -189,5 +189,5 @@ def _digest(lists: RankedLists) -> str:
     both = [ranks for ranks in (lists.queries, lists.items) if ranks is not None]
     arrays = [array for ranks in both for array in (ranks.items, ranks.scores) if array is not None]
     ids = [digest(list(ids or ())) for ranks in both for ids in (ranks.item_ids, ranks.query_ids)]
-    facts = repr((lists.comparable, lists.symmetric, lists.exhaustive)).encode()
+    facts = repr(tuple(lists.traits)).encode()
     return digest_bytes(*(array.tobytes() for array in arrays), *(text.encode() for text in ids), facts)

@@ -351,7 +351,7 @@ class Runner:
         lists = [self.inputs.lists[name] for name in rankers]
         queries, items = [both.queries for both in lists], [both.items for both in lists if both.items is not None]
         start = time.perf_counter()
-        comparable = [both.comparable for both in lists]
+        comparable = [both.traits.comparable for both in lists]
         own, external = (queries, None) if self.inputs.labeled else (items, queries)
         index = FusionIndex.build(own, cutoff=cutoff, comparable=comparable, threads=1)
         built = time.perf_counter()

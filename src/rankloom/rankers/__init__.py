@@ -8,13 +8,12 @@ from rankloom.rankers.ranker import (
     RANKERS,
     Fitted,
     Ranker,
+    Traits,
     UnreadableItemsError,
     Updatable,
-    is_comparable,
-    is_exhaustive,
-    is_symmetric,
     is_updatable,
     register_ranker,
+    traits_of,
 )
 from rankloom.rankers.ranking import RankedLists, Ranking, rank_collection
 from rankloom.rankers.text.bag_of_words import BM25, Okapi
@@ -42,6 +41,7 @@ __all__ = [
     "Ranker",
     "Ranking",
     "TermRanker",
+    "Traits",
     "UnreadableItemsError",
     "Updatable",
     "Vectors",
@@ -49,10 +49,8 @@ __all__ = [
     "check_ranker",
     "embed_minilm",
     "embed_static",
-    "is_comparable",
-    "is_exhaustive",
-    "is_symmetric",
     "is_updatable",
     "rank_collection",
     "register_ranker",
+    "traits_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, Self, TypeGuard
+from typing import NamedTuple, Protocol, Self, TypeGuard
 
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
@@ -124,26 +124,24 @@ def is_updatable(fitted: Fitted) -> TypeGuard[Updatable]:
     return hasattr(fitted, "rank_items")
 
 
-def is_comparable(ranker: Ranker) -> bool:
-    """Return True if the ranker says that scores of queries can be compared with scores of items.
+class Traits(NamedTuple):
+    """What a ranker declares of its scores: the attributes that `Ranker` describes."""
+
+    comparable: bool = False
+    symmetric: bool = False
+    exhaustive: bool = False
+
+
+def traits_of(ranker: Ranker) -> Traits:
+    """Return what a ranker declares of its scores.
 
     Examples
     --------
     >>> from rankloom.rankers import RANKERS
-    >>> is_comparable(RANKERS["bic"]()), is_comparable(RANKERS["okapi"]())
-    (True, False)
+    >>> traits_of(RANKERS["bic"]())
+    Traits(comparable=True, symmetric=True, exhaustive=False)
     """
-    return bool(getattr(ranker, "comparable", False))
-
-
-def is_symmetric(ranker: Ranker) -> bool:
-    """Return True if the ranker says that its scores are symmetric."""
-    return bool(getattr(ranker, "symmetric", False))
-
-
-def is_exhaustive(ranker: Ranker) -> bool:
-    """Return True if the ranker says that its short lists have all items that score above 0."""
-    return bool(getattr(ranker, "exhaustive", False))
+    return Traits(*(bool(getattr(ranker, name, False)) for name in Traits._fields))
 
 
 #: (options) -> a ranker

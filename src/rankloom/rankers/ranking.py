@@ -27,10 +27,9 @@ from rankloom.rankers.ranker import (
     RANKERS,
     Fitted,
     Ranker,
+    Traits,
     UnreadableItemsError,
-    is_comparable,
-    is_exhaustive,
-    is_symmetric,
+    traits_of,
 )
 from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids, Kind, Ranks
@@ -57,19 +56,9 @@ class RankedLists:
     spelling: str | None = None  #: of the ranker; None if it was given as an object
 
     @property
-    def comparable(self) -> bool:
-        """Whether scores of external queries can be compared with scores of items: `Ranker.comparable`."""
-        return self.ranker is not None and is_comparable(self.ranker)
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether scores are symmetric: `Ranker.symmetric`."""
-        return self.ranker is not None and is_symmetric(self.ranker)
-
-    @property
-    def exhaustive(self) -> bool:
-        """Whether short lists have all items that score above 0: `Ranker.exhaustive`."""
-        return self.ranker is not None and is_exhaustive(self.ranker)
+    def traits(self) -> Traits:
+        """What the ranker declares of its scores."""
+        return Traits() if self.ranker is None else traits_of(self.ranker)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -143,7 +143,7 @@ class FusionRun:
         listed = listed[listed != PAD]
         voters, weights = [], self._ranker_weights()
         for name, own in self.lists.items():
-            by, nearest = self.state.retrievers[name], self.state.nearest(name, listed)
+            by, nearest = self.state.retrievers[name].traits, self.state.nearest(name, listed)
             voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weights[name]))
         return voters
 

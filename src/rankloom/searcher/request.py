@@ -115,7 +115,7 @@ def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: s
     if isinstance(method, str) and method == AUTO:
         if state.graphs is not None:
             return Call("fg")
-        alike = queries.items is not None or all(state.retrievers[name].comparable for name in names)
+        alike = queries.items is not None or all(state.retrievers[name].traits.comparable for name in names)
         alike = alike and not queries.given
         return Call("weft" if alike else "vote")
     call = method.spelled() if isinstance(method, Method) else Call.given(method, "method")

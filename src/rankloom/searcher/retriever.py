@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
-from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_exhaustive, is_symmetric, is_updatable
+from rankloom.rankers import Fitted, Ranker, Traits, Updatable, is_updatable, traits_of
 from rankloom.rankers.vectors.encoder import EncoderRanker
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
@@ -34,16 +34,8 @@ class Retriever(Protocol):
         """The part of a query that it ranks by: ``texts``, ``images``, or that of a collection."""
 
     @property
-    def comparable(self) -> bool:
-        """Whether scores of external queries can be compared with scores of items."""
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether its scores are symmetric, such as the cosine of two vectors."""
-
-    @property
-    def exhaustive(self) -> bool:
-        """Whether a list shorter than requested has all items that score above 0."""
+    def traits(self) -> Traits:
+        """What is known of its scores."""
 
     @property
     def answers_external(self) -> bool:
@@ -82,19 +74,9 @@ class Model:
         return self.ranker.part
 
     @property
-    def comparable(self) -> bool:
-        """Whether scores of external queries can be compared with scores of items."""
-        return is_comparable(self.ranker)
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether its scores are symmetric, such as the cosine of two vectors."""
-        return is_symmetric(self.ranker)
-
-    @property
-    def exhaustive(self) -> bool:
-        """Whether a list shorter than requested has all items that score above 0."""
-        return is_exhaustive(self.ranker)
+    def traits(self) -> Traits:
+        """What the ranker declares of its scores."""
+        return traits_of(self.ranker)
 
     @property
     def answers_external(self) -> bool:

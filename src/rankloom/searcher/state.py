@@ -163,7 +163,7 @@ class State:
 
         def build() -> Index:
             chosen = {name: self.lists[name] for name in names}
-            comparable = [self.retrievers[name].comparable for name in names]
+            comparable = [self.retrievers[name].traits.comparable for name in names]
             built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options, **settings)
             return built.with_ids(self.ids)
 

@@ -9,7 +9,7 @@ import pytest
 from text_helpers import hide_packages
 
 from rankloom.errors import InputError, MissingExtraError
-from rankloom.rankers import RANKERS, embed_minilm, embed_static, is_comparable
+from rankloom.rankers import RANKERS, embed_minilm, embed_static, traits_of
 from rankloom.rankers.text import embeddings
 
 TEXTS = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
@@ -85,7 +85,7 @@ def test_texts_and_external_queries_are_ranked_by_meaning(name):
     fitted = ranker.fit(TEXTS)
     assert fitted.rank().items[:, 0].tolist() == [0, 1, 2]
     assert fitted.rank(queries=["a football stadium", "sunny weather"], depth=1).items[0].tolist() == [2]
-    assert not is_comparable(ranker)
+    assert not traits_of(ranker).comparable
 
 
 @pytest.mark.parametrize(

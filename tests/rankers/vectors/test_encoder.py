@@ -6,7 +6,7 @@ import pytest
 import rankloom as rl
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
-from rankloom.rankers import EncoderRanker, UnreadableItemsError, check_ranker, is_comparable, is_updatable
+from rankloom.rankers import EncoderRanker, UnreadableItemsError, check_ranker, is_updatable, traits_of
 from rankloom.threads import running
 
 TEXTS = ["heat in slabs", "heart disease", "heat", "a flow of heat", "wings"]
@@ -45,9 +45,9 @@ def test_an_encoder_is_a_ranker():
 
 
 def test_texts_are_not_comparable_with_queries_and_images_are():
-    assert not is_comparable(EncoderRanker("letters", Letters()))
-    assert is_comparable(EncoderRanker("colors", colors, "images"))
-    assert is_comparable(EncoderRanker("letters", Letters(), comparable=True))
+    assert not traits_of(EncoderRanker("letters", Letters())).comparable
+    assert traits_of(EncoderRanker("colors", colors, "images")).comparable
+    assert traits_of(EncoderRanker("letters", Letters(), comparable=True)).comparable
 
 
 def test_items_are_encoded_in_batches_with_progress():
