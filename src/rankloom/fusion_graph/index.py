@@ -19,9 +19,11 @@ from rankloom.fusion_graph.row_kind import GraphRows, Settings
 from rankloom.fusion_graph.vectors import edge_columns, graph_vectors
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation
+from rankloom.index.row_table import Chosen
 from rankloom.index.settings import Absent
+from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists
-from rankloom.ranks.arrays import Int32s
+from rankloom.ranks.arrays import Bools, Int32s
 from rankloom.threads import Progress, running
 
 if TYPE_CHECKING:
@@ -115,6 +117,23 @@ class FusionIndex(CollectionIndex[Graphs]):
             absent=absent,
             comparable=comparable,
         )
+
+    def search(
+        self,
+        queries: RankerLists | None = None,
+        k: int = 10,
+        *,
+        items: Sequence[int | str] | None = None,
+        comparator: str | None = None,
+        virtual: bool | None = None,
+        missing: Missing = "error",
+        allowed: Bools | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Search as `CollectionIndex.search` does; `comparator` overrides the one given to `build`."""
+        with running(threads, progress):
+            return self._search(comparator, queries, k, Chosen(items, virtual, missing, allowed))
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the explicit fusion graph of an item or of an external query.

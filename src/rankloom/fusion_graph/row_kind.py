@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from rankloom._kernels.fusion_graph.arguments import MCS, OTHER, SIZE, WGU, Comparator, Graphs, LinkedGraphs, Woven
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.on_disk import graph_steps
 from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, links_of, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.normalize import normalize_collection, normalize_queries
-from rankloom.index.row_kind import Comparison, Kernel, RowKind
+from rankloom.index.row_kind import Comparison, HowToCompare, Kernel, RowKind
 from rankloom.index.row_table import RowTable
 from rankloom.index.settings import IndexSettings
 from rankloom.index.shard import postings
@@ -76,10 +76,8 @@ class GraphRows(RowKind[Graphs]):
     def is_valid(self) -> bool:
         return self.settings.graph_norm in GRAPH_NORMS
 
-    def checked_comparator(self, name: str | None, weights: Sequence[float] | None) -> Comparison:
-        if weights is not None:
-            raise InputError("Fusion graphs have no weights of rankers; leave weights out, or search with weft.")
-        name = self.settings.comparator if name is None else name
+    def comparison(self, how: HowToCompare) -> Comparison:
+        name = self.settings.comparator if how is None else cast("str", how)
         comparator = COMPARATORS[name]
         if comparator.similarity not in (wgu, mcs):
             check_values(comparator, name)

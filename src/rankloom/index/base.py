@@ -20,8 +20,8 @@ from rankloom.errors import InputError, brief, is_iterable, whole_number
 from rankloom.index import build_on_disk as on_disk
 from rankloom.index.cluster import connected
 from rankloom.index.job import install, opened_job
-from rankloom.index.row_kind import R, RowKind
-from rankloom.index.row_table import QueryRows, RowTable
+from rankloom.index.row_kind import HowToCompare, R, RowKind
+from rankloom.index.row_table import Chosen, QueryRows, RowTable
 from rankloom.index.served import ServedShards
 from rankloom.index.settings import Absent, IndexSettings, aligned_collection, numbered_queries, shared_arrays
 from rankloom.index.verify import DamageError, check_arrays, raising, read_settings
@@ -190,8 +190,6 @@ class CollectionIndex(Generic[R]):
         k: int = 10,
         *,
         items: Sequence[int | str] | None = None,
-        comparator: str | None = None,
-        weights: Sequence[float] | None = None,
         virtual: bool | None = None,
         missing: Missing = "error",
         allowed: Bools | None = None,
@@ -213,10 +211,6 @@ class CollectionIndex(Generic[R]):
             Number of items to return.
         items : sequence of int or str, optional
             Search only with these items, by number or id.
-        comparator : str, optional
-            Overrides the one given to `build`; weft has only one.
-        weights : sequence of float, optional
-            The weight of each ranker's own field, for weft.
         virtual : bool, optional
             Whether to reposition the lists of external queries by their virtual positions: those that the query
             would take in each item's list. By default, for the rankers declared comparable in `build`.
@@ -233,11 +227,15 @@ class CollectionIndex(Generic[R]):
             A row for each query; scores are the similarities, in [0, 1].
         """
         with running(threads, progress):
-            k = self._check_search(queries, k, items, virtual)
-            how = self._table.kind.checked_comparator(comparator, weights)
-            mask = self._table.mask(allowed)
-            rows, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
-            best = (self._served or self._table).search(how, rows, mask, k)
+            return self._search(None, queries, k, Chosen(items, virtual, missing, allowed))
+
+    def _search(self, how: HowToCompare, queries: RankerLists | None, k: int, chosen: Chosen) -> Ranks:
+        """Search as `search` does, with rows compared as this kind of index can; None for as in the build."""
+        items, virtual, missing, allowed = chosen
+        k = self._check_search(queries, k, items, virtual)
+        comparison, mask = self._table.kind.comparison(how), self._table.mask(allowed)
+        rows, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
+        best = (self._served or self._table).search(comparison, rows, mask, k)
         kind: Kind = "collection" if queries is None and items is None else "queries"
         return Ranks.trusted(*best, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
@@ -278,12 +276,9 @@ class CollectionIndex(Generic[R]):
                 f"The index has {settings.n_rankers} rankers, and queries need the lists of each, in the same order; "
                 f"got those of {len(by_ranker)}."
             )
-        lists = [self._numbered(r).head(settings.depth) for r in align(by_ranker, missing=missing)]
+        aligned = align(by_ranker, missing=missing)
+        lists = [numbered_queries(r, self.item_ids, self.n_items).head(settings.depth) for r in aligned]
         return lists, lists[0].query_ids
-
-    def _numbered(self, queries: Ranks) -> Ranks:
-        """Return query ranks in the numbering of the items."""
-        return numbered_queries(queries, self.item_ids, self.n_items)
 
     def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
         """Return the number of items to find, at most all; raise InputError for incompatible arguments."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What compares rows: its name, or the weights of the rankers.
 Comparison = str | tuple[float, ...]
+#: What compares rows as callers give it; None for that of the build.
+HowToCompare = str | Sequence[float] | None
 #: (start, stop, queries, the rows to search, scratch, the best so far) answers the queries from `start` to `stop`.
 Kernel = Callable[[int, int, Queries, Target, SearchScratch, ScoredLists], None]
 
@@ -62,7 +64,7 @@ class RowKind(ABC, Generic[R]):
         """Return True if the settings of this kind, read from disk, are valid."""
 
     @abstractmethod
-    def checked_comparator(self, name: str | None, weights: Sequence[float] | None) -> Comparison:
+    def comparison(self, how: HowToCompare) -> Comparison:
         """Return what compares rows, by default that of the build; raise InputError if it cannot."""
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple
 
@@ -27,10 +27,20 @@ from rankloom.index.shard import (
 )
 from rankloom.io.array_file import limit_pages
 from rankloom.ranks import PAD
+from rankloom.ranks.align import Missing
 from rankloom.ranks.arrays import Array, Bools, Int32s
 from rankloom.threads import Scratch, run_blocks
 
 ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
+
+
+class Chosen(NamedTuple):
+    """The queries of a search and the items that it may return; `CollectionIndex.search` says what these are."""
+
+    items: Sequence[int | str] | None
+    virtual: bool | None
+    missing: Missing
+    allowed: Bools | None
 
 
 class QueryRows(NamedTuple):

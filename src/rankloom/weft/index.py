@@ -12,7 +12,8 @@ from rankloom._kernels.weft.arguments import UNIT, Rows
 from rankloom.errors import InputError, whole_number
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation, Part
-from rankloom.index.settings import Absent
+from rankloom.index.row_table import Chosen
+from rankloom.index.settings import Absent, numbered_queries
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name
 from rankloom.ranks.arrays import Bools
@@ -120,6 +121,23 @@ class WeftIndex(CollectionIndex[Rows]):
             keep_nearest=keep_nearest,
         )
 
+    def search(
+        self,
+        queries: RankerLists | None = None,
+        k: int = 10,
+        *,
+        items: Sequence[int | str] | None = None,
+        weights: Sequence[float] | None = None,
+        virtual: bool | None = None,
+        missing: Missing = "error",
+        allowed: Bools | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Search as `CollectionIndex.search` does; `weights` are those of the rankers' own fields."""
+        with running(threads, progress):
+            return self._search(weights, queries, k, Chosen(items, virtual, missing, allowed))
+
     def vote(
         self,
         queries: RankerLists,
@@ -148,7 +166,8 @@ class WeftIndex(CollectionIndex[Rows]):
         k = whole_number("k", k)
         with running(threads, progress):
             aligned = align(by_name(queries, self.settings.rankers), missing=missing)
-            lists = [self._numbered(ranks).head(max(k, VOTE_DEPTH)) for ranks in aligned]
+            numbered = (numbered_queries(ranks, self.item_ids, self.n_items) for ranks in aligned)
+            lists = [ranks.head(max(k, VOTE_DEPTH)) for ranks in numbered]
             return self.add_votes(lists, self.vote_list(aligned, k), k, weights, neighbors_weight)
 
     def vote_list(self, queries: RankerLists, k: int, *, allowed: Bools | None = None) -> Ranks:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import Rows
-from rankloom.errors import InputError, brief, check_choice, check_flag, whole_number
+from rankloom.errors import InputError, brief, check_flag, whole_number
 from rankloom.index.job import Job, Step
 from rankloom.index.normalize import normalize_collection, normalize_queries
 from rankloom.index.order import Order
-from rankloom.index.row_kind import Comparison, Kernel, RowKind
+from rankloom.index.row_kind import Comparison, HowToCompare, Kernel, RowKind
 from rankloom.index.row_table import ALL, QueryRows, RowTable
 from rankloom.index.settings import IndexSettings, checked_flags
 from rankloom.index.shard import postings
@@ -116,9 +116,8 @@ class WeftRows(RowKind[Rows]):
     def is_valid(self) -> bool:
         return self.settings.expand <= self.settings.max_expand
 
-    def checked_comparator(self, name: str | None, weights: Sequence[float] | None) -> Comparison:
-        if name is not None:
-            check_choice("comparator", name, (COMPARATOR,))
+    def comparison(self, how: HowToCompare) -> Comparison:
+        weights = cast("Sequence[float] | None", how)
         return COMPARATOR if weights is None else tuple(positive_weights(weights, self.settings.n_rankers))
 
     def sizes(self, rows: Rows) -> Array:
