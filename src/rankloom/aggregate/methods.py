@@ -1,7 +1,5 @@
 """The kinds of fusion methods, the registry of methods, and `fuse`, which runs any of them."""
 
-from __future__ import annotations
-
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

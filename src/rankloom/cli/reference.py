@@ -4,8 +4,6 @@ Every docstring of a registered name is a document. The queries are written and 
 an answer, 1 is related. They show how fusion works, and are too few and too easy to measure it.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files

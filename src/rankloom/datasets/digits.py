@@ -1,7 +1,5 @@
 """Scikit-learn's 1797 handwritten digits as five feature matrices: small, labeled, no download."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankloom.datasets.collection import Collection, register_collection

@@ -1,7 +1,5 @@
 """1616 emoji with names and keywords: images and texts in one collection, bundled with the package."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from functools import cache

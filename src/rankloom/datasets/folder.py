@@ -1,7 +1,5 @@
 """Any folder of images or texts, with or without a subfolder for each class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args

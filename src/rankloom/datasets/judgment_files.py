@@ -1,7 +1,5 @@
 """A collection without content: labels of items or judgments of queries, ranked by run files."""
 
-from __future__ import annotations
-
 from rankloom.datasets.collection import Collection, Queries, register_collection
 from rankloom.errors import InputError
 from rankloom.io import read_labels, read_qrels

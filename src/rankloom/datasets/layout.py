@@ -1,7 +1,5 @@
 """The files of a collection on disk: locate the folder, list the files, check that none is missing."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Labeled items described by several feature matrices, in one file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Open a collection from its spelling: a name with options, a folder or a file."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

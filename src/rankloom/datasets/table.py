@@ -1,7 +1,5 @@
 """A table of texts: CSV, TSV or JSON lines, with or without a class for each text."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

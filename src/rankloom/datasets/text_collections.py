@@ -4,8 +4,6 @@ Each takes `path`, the folder of the collection (by default the folder of its na
 whether to check that nothing is missing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -8,8 +8,6 @@ a class list each other. With N(q) the first k of q's list, and p the position o
 An estimate is a registered function: the weight w of a position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Literal, overload
 

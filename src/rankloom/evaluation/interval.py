@@ -1,7 +1,5 @@
 """Confidence intervals of means, by the percentile bootstrap."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankloom.ranks.arrays import Floats

@@ -1,7 +1,5 @@
 """Relevance judgments of ranks: by a class for each item (labels) or a grade for each pair (qrels)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ The search compiles a comparator and prunes with its bound, and assumes nothing 
 means registering one function of plain arithmetic.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fusion graphs built out of core: the steps of `FusionIndex.build`, part by part."""
 
-from __future__ import annotations
-
 from rankloom._kernels.fusion_graph.arguments import SIZE, Woven
 from rankloom.fusion_graph.weave import ROWS, measure, weave
 from rankloom.index.job import Job, Step

@@ -9,8 +9,6 @@ over the rankers r whose list contains A. Both have at most (rankers x cutoff) e
 are given by a *weighting*, a function of positions and rescaled scores; the paper's is one of `WEIGHTINGS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 

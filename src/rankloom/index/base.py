@@ -3,8 +3,6 @@
 `FusionIndex` and `WeftIndex` differ in their kind of rows (`RowKind`), and in what else they can show of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields

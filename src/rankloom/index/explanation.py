@@ -1,7 +1,5 @@
 """Why an item is similar to a query: the parts they share, with their contributions."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Literal
 

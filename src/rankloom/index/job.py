@@ -4,8 +4,6 @@ A job is a hidden folder next to its target. A task reads and writes files below
 marker when it is done; so a job that was killed resumes, and a task that runs twice writes the same bytes.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ check the lists -> order the items -> renumber the lists, and turn them round fo
 Parts are consecutive internal numbers, except in the check, where they are consecutive item numbers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankloom._kernels import frozen

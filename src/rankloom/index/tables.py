@@ -6,8 +6,6 @@ lists in the columns `items` and perhaps `scores`. Only a `.npy` file of int32 i
 once, part by part.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

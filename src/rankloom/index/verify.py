@@ -4,8 +4,6 @@ Digests find damage. These checks find malformed files, whatever their digests s
 collection, rows hold different items, weights are finite and in range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields

@@ -1,7 +1,5 @@
 """TREC run files and relevance judgments (qrels)."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, Sequence
 

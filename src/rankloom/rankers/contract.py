@@ -1,7 +1,5 @@
 """The contract of rankers, as a check for authors of plug-ins."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankloom.datasets import content_digest

@@ -1,7 +1,5 @@
 """The protocol and the registry of rankers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, Self, TypeGuard
 

@@ -1,7 +1,5 @@
 """Checks of the input of ranks: items, scores, ids and lists."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """Docstrings as plain text, for pages, lists of names and the demo's texts."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from html.entities import html5

@@ -1,7 +1,5 @@
 """Plug-in files, and which plug-in an error comes from."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What `Searcher.build` and `add` accept: texts, mappings, data frames, collections and files, as one batch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a new searcher is built from: rankers as they may be given, and the state that their lists make up."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any

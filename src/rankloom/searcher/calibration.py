@@ -1,7 +1,5 @@
 """Fit the confidence of answers to a log of queries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

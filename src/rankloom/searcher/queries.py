@@ -1,7 +1,5 @@
 """Queries of a searcher: texts, images, vectors or items, one or several together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The protocol of what ranks the items of a searcher, and a fitted ranker as one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce

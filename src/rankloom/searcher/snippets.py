@@ -1,7 +1,5 @@
 """Snippets of results: the passage around the terms of a query, and where those terms are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """CorGraph: the graph of items with correlated distances and its strongly connected components."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

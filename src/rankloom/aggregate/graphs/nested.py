@@ -1,7 +1,5 @@
 """Nested graphs of a collection: groups and components at every level, and rankings by both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Query-specific rank fusion: a graph of reciprocal neighbors around each query, its vertices ranked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal
 

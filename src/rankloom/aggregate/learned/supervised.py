@@ -3,8 +3,6 @@
 `rankloom.train` trains them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

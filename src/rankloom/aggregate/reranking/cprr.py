@@ -1,7 +1,5 @@
 """CPRR: Cartesian products of ranking references."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

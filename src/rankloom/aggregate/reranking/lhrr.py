@@ -1,7 +1,5 @@
 """LHRR: a hypergraph of ranking references with logarithmic weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

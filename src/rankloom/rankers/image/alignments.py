@@ -6,8 +6,6 @@ Equal descriptors have distance 0, and distances are symmetric, exactly. `ALIGNM
 `distances.DISTANCES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

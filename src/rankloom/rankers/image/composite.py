@@ -8,8 +8,6 @@ doi:10.1145/2072298.2072432). Unlike there, everything before the fuzzy membersh
 pixels fall into equal bins on any machine.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from math import lcm
 

@@ -5,8 +5,6 @@ A contour is its outer boundary: a closed sequence of points (down, right), cloc
 from their mean. So a rotated or mirrored silhouette has the same contour, up to rounding and the order of the points.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankloom._kernels import contiguous

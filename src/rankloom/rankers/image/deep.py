@@ -4,8 +4,6 @@ The weights come with a package; nothing is downloaded, and torch is not needed.
 their distances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec

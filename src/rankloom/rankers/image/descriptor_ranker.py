@@ -1,7 +1,5 @@
 """Image rankers: a descriptor maps images to vectors or to sequences of features, and a distance ranks them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Feature extraction: each item is described once, images on all threads, and cached by its content."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ alignments and their penalties. A descriptor does not depend on where the silhou
 size; its sequence starts elsewhere after a rotation and runs backwards in a mirror image, for which alignments allow.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ the keys of their storages; then each storage as its length and its numbers. A p
 The reader knows four names, which are what a file of weights needs, and rejects all others.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import struct

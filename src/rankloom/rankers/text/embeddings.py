@@ -3,8 +3,6 @@
 Only files of these packages are read; their code is not imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """`cross_validate`: train or tune on some judged queries, fuse the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

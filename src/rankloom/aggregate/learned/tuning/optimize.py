@@ -1,7 +1,5 @@
 """`optimize`: the options of a method that are best on judged queries."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

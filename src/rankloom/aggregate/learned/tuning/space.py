@@ -1,7 +1,5 @@
 """The options to search: values for each option, and weights that add up to 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
