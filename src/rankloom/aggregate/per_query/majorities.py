@@ -20,7 +20,10 @@ Absent = Literal["left_out", "last"]
 
 
 class MajorityMethod(QueryMethod):
-    """A method that sees, of each pair of items, how many rankers put one before the other."""
+    """A method that sees, of each pair of items, how many rankers put one before the other.
+
+    `condorcet` describes `absent`, and `rrf` the options `depth` and `weights`.
+    """
 
     absent: Absent = "left_out"
     depth: Count | None = None

@@ -20,7 +20,7 @@ Normalized = list[Floats]
 
 
 class Normalizing(Options):
-    """The options of methods that normalize the scores of each list."""
+    """Methods that normalize the scores of each list; `combsum` describes `normalization` and `constant`."""
 
     normalization: str = "min_max"
     constant: float | None = None
