@@ -131,7 +131,38 @@ class FusionIndex(CollectionIndex[Graphs]):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Search as `CollectionIndex.search` does; `comparator` overrides the one given to `build`."""
+        """Return the k items most similar to each query, best first.
+
+        The result is exact, as if the query's graph were compared with every other.
+        Similarities are computed in float64 and rounded to float32; in a tie the query itself comes first, then the
+        smaller item number. Items that share nothing with the query are not returned.
+
+        Parameters
+        ----------
+        queries : sequence of Ranks or {name: Ranks}, optional
+            External queries: their lists by each ranker, in the order of `build`, or by name if the rankers were named.
+            By default every item of the collection is a query.
+        k : int
+            Number of items to return.
+        items : sequence of int or str, optional
+            Search only with these items, by number or id.
+        comparator : str, optional
+            Overrides the one given to `build`.
+        virtual : bool, optional
+            Whether to reposition the lists of external queries by their virtual positions: those that the query
+            would take in each item's list. By default, for the rankers declared comparable in `build`.
+        missing : {"error", "drop", "empty"}
+            How to treat an external query that some ranker has no list for.
+        allowed : bool array of shape (n_items,), optional
+            Return the best k of only these items. The rows are the same: lists may contain other items.
+        threads, progress
+            As in `build`.
+
+        Returns
+        -------
+        Ranks
+            A row for each query; scores are the similarities, in [0, 1].
+        """
         with running(threads, progress):
             return self._search(comparator, queries, k, Chosen(items, virtual, missing, allowed))
 

@@ -31,7 +31,7 @@ from rankloom.io.text_file import Plain, as_path
 from rankloom.io.version import __version__
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names
-from rankloom.ranks.arrays import Array, Bools
+from rankloom.ranks.arrays import Array
 from rankloom.threads import Progress, running
 
 #: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
@@ -182,53 +182,8 @@ class CollectionIndex(Generic[R]):
                 install(job, writer, cls.meta(kind.settings, shapes))
         return cls.open(target)
 
-    def search(
-        self,
-        queries: RankerLists | None = None,
-        k: int = 10,
-        *,
-        items: Sequence[int | str] | None = None,
-        virtual: bool | None = None,
-        missing: Missing = "error",
-        allowed: Bools | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Ranks:
-        """Return the k items most similar to each query, best first.
-
-        The result is exact, as if the query's row, such as its fusion graph, were compared with every other.
-        Similarities are computed in float64 and rounded to float32; in a tie the query itself comes first, then the
-        smaller item number. Items that share nothing with the query are not returned.
-
-        Parameters
-        ----------
-        queries : sequence of Ranks or {name: Ranks}, optional
-            External queries: their lists by each ranker, in the order of `build`, or by name if the rankers were named.
-            By default every item of the collection is a query.
-        k : int
-            Number of items to return.
-        items : sequence of int or str, optional
-            Search only with these items, by number or id.
-        virtual : bool, optional
-            Whether to reposition the lists of external queries by their virtual positions: those that the query
-            would take in each item's list. By default, for the rankers declared comparable in `build`.
-        missing : {"error", "drop", "empty"}
-            How to treat an external query that some ranker has no list for.
-        allowed : bool array of shape (n_items,), optional
-            Return the best k of only these items. The rows are the same: lists may contain other items.
-        threads, progress
-            As in `build`.
-
-        Returns
-        -------
-        Ranks
-            A row for each query; scores are the similarities, in [0, 1].
-        """
-        with running(threads, progress):
-            return self._search(None, queries, k, Chosen(items, virtual, missing, allowed))
-
     def _search(self, how: HowToCompare, queries: RankerLists | None, k: int, chosen: Chosen) -> Ranks:
-        """Search as `search` does, with rows compared as this kind of index can; None for as in the build."""
+        """Return the k best of the items for each query, with rows compared in a way; None for that of the build."""
         items, virtual, missing, allowed = chosen
         k = self._check_search(queries, k, items, virtual)
         comparison, mask = self._table.kind.comparison(how), self._table.mask(allowed)

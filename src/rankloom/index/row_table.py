@@ -35,7 +35,7 @@ ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
 
 
 class Chosen(NamedTuple):
-    """The queries of a search and the items that it may return; `CollectionIndex.search` says what these are."""
+    """The queries of a search and the items that it may return; `FusionIndex.search` says what these are."""
 
     items: Sequence[int | str] | None
     virtual: bool | None

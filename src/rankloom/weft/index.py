@@ -134,7 +134,15 @@ class WeftIndex(CollectionIndex[Rows]):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Search as `CollectionIndex.search` does; `weights` are those of the rankers' own fields."""
+        """Return the k items most similar to each query, best first.
+
+        Parameters
+        ----------
+        weights : sequence of float, optional
+            The weight of each ranker's own field.
+        queries, k, items, virtual, missing, allowed, threads, progress
+            As in `FusionIndex.search`.
+        """
         with running(threads, progress):
             return self._search(weights, queries, k, Chosen(items, virtual, missing, allowed))
 
