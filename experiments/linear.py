@@ -22,10 +22,14 @@ def learned(queries, lists, measures):
 def parts(lists):
     """Return what each ranker, then weft, adds to the scores of vote."""
     queries = [one.queries for one in lists.values()]
-    facts = {fact: [getattr(one, fact) for one in lists.values()] for fact in ("symmetric", "exhaustive")}
-    index = rl.WeftIndex.build([one.items for one in lists.values()], **facts)
+    index = rl.WeftIndex.build([one.items for one in lists.values()], **facts(lists))
     found = {}
     for name in lists:
         weights = [float(other == name) for other in lists]
         found[name] = index.vote(queries, DEPTH, weights=weights, neighbors_weight=0)
     return {**found, "weft": index.vote(queries, DEPTH, weights=[NO_WEIGHT] * len(lists))}
+
+
+def facts(lists):
+    """Return what vote has to know of the rankers."""
+    return {name: [getattr(one.traits, name) for one in lists.values()] for name in ("symmetric", "exhaustive")}

@@ -38,7 +38,6 @@ LISTS = {
 }
 #: Row -> method that uses the lists of the documents.
 NEIGHBORS = {"FG, cutoff 10": ("fg", {}), "weft": ("weft", {}), "**vote**": ("vote", {})}
-FACTS = ("symmetric", "exhaustive")  # of rankers, which vote has as options
 ALPHA = 0.05
 
 
@@ -74,9 +73,8 @@ def measure(collection, cache):
     items = [one.items for one in rank_collection(collection, RANKERS, depth=60, cache=cache).lists.values()]
     found = {name: one.queries.head(100) for name, one in lists.items()}
     found |= {row: rl.fuse([r.head(depth) for r in queries], name, 100) for row, (name, depth) in LISTS.items()}
-    facts = {fact: [getattr(one, fact) for one in lists.values()] for fact in FACTS}
     for row, (name, _) in NEIGHBORS.items():
-        found[row] = rl.fuse(queries, name, 100, collection=items, **(facts if name == "vote" else {}))
+        found[row] = rl.fuse(queries, name, 100, collection=items, **(linear.facts(lists) if name == "vote" else {}))
     judged, measures = collection.queries, list(MEASURES)
     values = {row: rl.evaluate(r, qrels=judged.qrels, measures=measures, per_query=True) for row, r in found.items()}
     both = {name: replace(one, items=near) for (name, one), near in zip(lists.items(), items, strict=True)}

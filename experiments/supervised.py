@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from linear import facts
 from sections import filled, insert
 
 import rankloom as rl
@@ -107,9 +108,8 @@ def text_case(name, data, cache, sample):
         rankers = {"okapi": "okapi", "2grams": "2grams-cosine"}
     lists = rank_collection(collection, rankers, depth=1000, cache=cache).lists
     queries = {ranker: one.queries.head(DEPTH) for ranker, one in lists.items()}
-    facts = {fact: [getattr(one, fact) for one in lists.values()] for fact in ("symmetric", "exhaustive")}
     deep, items = ([getattr(one, part) for one in lists.values()] for part in ("queries", "items"))
-    vote = rl.fuse(deep, "vote", DEPTH, collection=items, **facts)
+    vote = rl.fuse(deep, "vote", DEPTH, collection=items, **facts(lists))
     train = train_part(path, collection, rankers, cache, sample) if name == "scifact" else None
     return cut(Case(TITLES[name], queries, collection.queries.qrels, train, vote), sample)
 

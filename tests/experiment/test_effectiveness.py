@@ -96,7 +96,6 @@ def test_the_supervised_line_is_a_sum_of_the_parts_of_vote(tmp_path, shared, mon
     inputs = prepare(specification("med"), SCRIPT["SPECIFICATIONS"], Cache(None))
     parts = linear.parts(inputs.lists)
     queries, items = ([getattr(one, part) for one in inputs.lists.values()] for part in ("queries", "items"))
-    facts = {fact: [getattr(one, fact) for one in inputs.lists.values()] for fact in ("symmetric", "exhaustive")}
-    vote = fuse(queries, "vote", 10, collection=items, **facts)
+    vote = fuse(queries, "vote", 10, collection=items, **linear.facts(inputs.lists))
     assert list(parts) == ["okapi", "minilm", "weft"]
     np.testing.assert_allclose(fuse(parts, linear.METHOD, 10).scores, vote.scores, atol=1e-4)

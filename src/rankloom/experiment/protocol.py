@@ -331,7 +331,7 @@ class Runner:
             if not self.inputs.labeled:
                 options["collection"] = [both.items for both in lists]
             facts = [fact for fact in FACTS if fact in METHODS.options(call.name)]
-            options |= {fact: [getattr(both, fact) for both in lists] for fact in facts}
+            options |= {fact: [getattr(both.traits, fact) for both in lists] for fact in facts}
         if "cutoff" in METHODS.options(call.name) and call.name not in OWN_CUTOFF:
             options.setdefault("cutoff", cutoff)
         self._warm_up(call.name)
