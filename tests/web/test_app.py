@@ -27,7 +27,8 @@ def error_of(response, status):
     """Check the shape of an error and return its message."""
     assert response.status_code == status
     body = response.json()
-    assert body.keys() == {"ok", "error", "status"}
+    assert body.keys() == {"ok", "error", "status", "request_id"}
+    assert body["request_id"] == response.headers["x-request-id"]
     assert body["ok"] is False
     assert body["status"] == status
     assert isinstance(body["error"], str)
@@ -280,7 +281,8 @@ def test_errors_have_one_shape(client, url, status):
 
 @pytest.mark.parametrize("url", ["/", "/item/3", "/item/3.json", "/image/3", "/health", "/api", "/item/18"])
 def test_head_is_get_without_the_body(client, url):
-    head, whole = client.head(url), client.get(url)
+    known = {"x-request-id": "same"}
+    head, whole = client.head(url, headers=known), client.get(url, headers=known)
     assert head.status_code == whole.status_code
     assert head.headers == whole.headers
     assert head.content == b""

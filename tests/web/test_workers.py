@@ -12,6 +12,7 @@ import pytest
 from serving import server, started
 from test_reload import Client, get, saved, wait_until
 
+from rankloom.web.access import Access
 from rankloom.web.limits import Limits
 from rankloom.web.workers import Job
 
@@ -31,7 +32,7 @@ def path(tmp_path_factory):
 
 
 def test_job_survives_json():
-    job = Job(Path("shop.loom"), Limits(batch=3), ("a.example",), True, ("x.py",))
+    job = Job(Path("shop.loom"), Limits(batch=3), Access(("a",), ("https://b",)), True, ("x.py",), "json")
     assert Job.of_json(json.loads(job.to_json())) == job
 
 

@@ -8,6 +8,7 @@ import typer
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 from rankloom.cli.outputs import kind_of_folder
+from rankloom.errors import check_choice
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.cache import Cache
 
@@ -22,7 +23,7 @@ Host = Annotated[
 Port = Annotated[int, cli.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 
 
-@cli.app.command()
+@cli.app.command(context_settings={"auto_envvar_prefix": "RANKLOOM_SERVE"})
 @expand_groups
 def serve(
     context: typer.Context,
@@ -51,6 +52,19 @@ def serve(
     cache_size: Annotated[
         float, cli.Option(min=1, help="Maximum size of all caches of a process together, in megabytes.")
     ] = 256.0,
+    api_key: Annotated[
+        str | None,
+        cli.Option(
+            envvar="RANKLOOM_API_KEY",
+            help="What requests must show, as Authorization: Bearer KEY or X-API-Key: KEY. Others can read arguments "
+            "of a process: better set the variable.",
+        ),
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        cli.Option(help="An origin, as in https://shop.example, whose pages may call this server. Repeatable."),
+    ] = None,
+    log_format: Annotated[str, cli.Option(help="text, or json, which also logs each request.")] = "text",
     *,
     fitting: SearcherOptions,
     source: CollectionOptions,
@@ -68,6 +82,8 @@ def serve(
 
     rankloom serve emoji
 
+    RANKLOOM_SERVE_PORT=80 RANKLOOM_API_KEY=... rankloom serve shop.loom  # every option has such a variable
+
     rankloom serve images --ranker bic --ranker lbp --port 8080
     """
     from rankloom.searcher import Searcher
@@ -75,6 +91,9 @@ def serve(
     from rankloom.web import serve as serve_app
 
     check_extra()
+    from rankloom.web.server import starting
+    from rankloom.web.telemetry import LOG_FORMATS, log_to_stderr
+
     folder = Path(collection)
     kind = kind_of_folder(folder)
     if kind is not None:
@@ -85,21 +104,32 @@ def serve(
     options: dict[str, Any] = {
         "limits": Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit, cache_bytes=int(cache_size * 1e6)),
         "allowed_hosts": [host, *(name or [])],
+        "api_key": api_key,
+        "cors_origins": cors_origin or (),
     }
+    check_choice("log format", log_format, LOG_FORMATS)
     with listen(host, port) as sock:  # before the work, so that a port in use is reported at once
         if cli.is_searcher(folder):
-            serve_folder(folder, sock, watch=watch, workers=workers, plugins=plugin or (), ready=print_url, **options)
+            own: dict[str, Any] = {
+                "watch": watch,
+                "workers": workers,
+                "plugins": plugin or (),
+                "log_format": log_format,
+            }
+            serve_folder(folder, sock, ready=print_url, **own, **options)
             return
-        with cli.progress_bars() as progress:
+        log_to_stderr(log_format)
+        with starting(sock), cli.progress_bars() as progress:
             if kind is not None:
                 searcher, read = Searcher.of_index(FusionIndex.open(folder), folder.name), None
             else:
                 settings = {**fitting.settings(), "strict": source.strict, "progress": progress}
                 searcher, read = built(collection, source, caching.open(), settings)
+            app = make_app(searcher, collection=read, **options)
         if searcher.skipped:
             reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(searcher.skipped.items())[:20])
             cli.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
-        serve_app(make_app(searcher, collection=read, **options), sock, ready=print_url)
+        serve_app(app, sock, ready=print_url)
 
 
 def built(

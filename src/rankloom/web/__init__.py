@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import InputError, MissingExtraError
+from rankloom.web.access import Access
 from rankloom.web.limits import Limits
 from rankloom.web.tour import NO_TOUR, Tour
 
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
 
     from rankloom.datasets import Collection as Items
     from rankloom.searcher import Searcher
-    from rankloom.web.middleware import SecurityMiddleware
+    from rankloom.web.telemetry import Telemetry
 
 __all__ = ["Limits", "Tour", "listen", "make_app", "serve", "serve_folder"]
 
 #: Modules of the extra, and the packages that bring them.
 REQUIRED = {"fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"}
-REQUIRED |= {"jinja2": "jinja2", "python_multipart": "python-multipart", "PIL": "Pillow"}
+REQUIRED |= {
+    "prometheus_client": "prometheus-client",
+    "jinja2": "jinja2",
+    "python_multipart": "python-multipart",
+    "PIL": "Pillow",
+}
 
 
 def check_extra() -> None:
@@ -41,8 +47,10 @@ def make_app(
     collection: Items | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
+    api_key: str | None = None,
+    cors_origins: Collection[str] = (),
     tour: Tour = NO_TOUR,
-) -> SecurityMiddleware:
+) -> Telemetry:
     """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
 
     Parameters
@@ -53,6 +61,10 @@ def make_app(
     limits : Limits, optional
     allowed_hosts : collection of str
         Host names to answer for, besides IP addresses and ``localhost``.
+    api_key : str, optional
+        What requests must show, as ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``; the page asks for it once.
+    cors_origins : collection of str
+        Origins, such as ``https://shop.example``, whose pages may call the service.
     tour : Tour
         What the first page tells: a name, a heading, plain names of the rankers, and queries to explain.
     """
@@ -60,7 +72,15 @@ def make_app(
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    return make(Site(searcher, limits, collection=collection, tour=tour, allowed_hosts=allowed_hosts))
+    access = access_of(allowed_hosts, api_key, cors_origins)
+    return make(Site(searcher, limits, collection=collection, tour=tour, access=access))
+
+
+def access_of(hosts: Collection[str], api_key: str | None, origins: Collection[str]) -> Access:
+    """Return who may use a service; raise InputError for an empty key or an invalid origin."""
+    if api_key is not None and not api_key.strip():
+        raise InputError("The key is empty; give one that cannot be guessed, or leave it out.")
+    return Access(tuple(hosts), tuple(origins), api_key or "")
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -71,7 +91,7 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
     return listen_on(host, port)
 
 
-def serve(app: SecurityMiddleware, sock: socket.socket, *, ready: Callable[[str], None] = lambda url: None) -> None:
+def serve(app: Telemetry, sock: socket.socket, *, ready: Callable[[str], None] = lambda url: None) -> None:
     """Serve an application until SIGTERM or SIGINT; pending requests are finished first.
 
     Parameters
@@ -85,7 +105,7 @@ def serve(app: SecurityMiddleware, sock: socket.socket, *, ready: Callable[[str]
     """
     from rankloom.web.server import run, url_of
 
-    run(app, sock, limits=app.limits, ready=lambda: ready(url_of(sock)))
+    run(app, sock, limits=app.site.limits, ready=lambda: ready(url_of(sock)), on_stop=app.site.stop)
 
 
 def serve_folder(
@@ -97,6 +117,9 @@ def serve_folder(
     plugins: Collection[str | Path] = (),
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
+    api_key: str | None = None,
+    cors_origins: Collection[str] = (),
+    log_format: str = "text",
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve a folder written by `Searcher.save` until SIGTERM or SIGINT, and each new version of it.
@@ -113,15 +136,18 @@ def serve_folder(
         Number of processes, which share the port and the mapped files.
     plugins : collection of paths
         Plug-in files that each process loads, for rankers that are not built in.
-    sock, limits, allowed_hosts, ready
+    log_format : {"text", "json"}
+        "json" also logs each request.
+    sock, limits, allowed_hosts, api_key, cors_origins, ready
         As in `make_app` and `serve`.
     """
     check_extra()
-    from rankloom.web.server import url_of
+    from rankloom.web.server import starting, url_of
     from rankloom.web.workers import Job, serve_job, supervise
 
-    job = Job(Path(path), limits or Limits(), tuple(allowed_hosts), watch, tuple(map(str, plugins)))
+    access = access_of(allowed_hosts, api_key, cors_origins)
+    job = Job(Path(path), limits or Limits(), access, watch, tuple(map(str, plugins)), log_format)
     if workers > 1:
         supervise(job, sock, workers, ready=lambda: ready(url_of(sock)))
     else:
-        serve_job(job, sock, ready=lambda: ready(url_of(sock)))
+        serve_job(job, sock, ready=lambda: ready(url_of(sock)), opening=starting(sock))

@@ -10,23 +10,27 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 from rankloom.errors import RankloomError, brief
 from rankloom.io.version import __version__
 from rankloom.web.limits import INTERNAL_ERROR, RefusedError, error_body
-from rankloom.web.middleware import SecurityMiddleware, wants_page
+from rankloom.web.middleware import App, SecurityMiddleware, wants_page
 from rankloom.web.openapi import complete_schema
 from rankloom.web.response_cache import ResponseCache
 from rankloom.web.routes import router
 from rankloom.web.search_api import search_route
 from rankloom.web.site import Site, as_page
+from rankloom.web.telemetry import Telemetry
 
 ABOUT = "Search a collection by fused rankings. Every page is also available as JSON: append .json to its path."
+SENT = ("Authorization", "Content-Type", "X-API-Key", "X-Request-ID")  # headers, by pages of other sites
+ANSWERED = ("X-Request-ID", "Retry-After")  # headers that these may read
 MAX_ERROR_LENGTH = 1000  # characters
 
 
-def make_app(site: Site) -> SecurityMiddleware:
+def make_app(site: Site) -> Telemetry:
     """Return the ASGI application of a site."""
 
     @asynccontextmanager
@@ -44,9 +48,11 @@ def make_app(site: Site) -> SecurityMiddleware:
         app.add_exception_handler(kind, _error_response)
     generated = cache(app.openapi)  # when first asked for: it takes a while
     app.openapi = lambda: complete_schema(generated(), site)  # type: ignore[method-assign]
-    return SecurityMiddleware(
-        ResponseCache(app, lambda: site.views.version, site.limits.share("responses")), site.limits, site.allowed_hosts
-    )
+    cached = ResponseCache(app, lambda: site.views.version, site.limits.share("responses"))
+    checked: App = SecurityMiddleware(cached, site.limits, site.access, site.login_page)
+    if site.access.origins:
+        checked = CORSMiddleware(checked, site.access.origins, ("GET", "POST"), SENT, expose_headers=ANSWERED)
+    return Telemetry(checked, site)
 
 
 async def _error_response(request: Request, error: Exception) -> Response:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextvars import ContextVar
 from dataclasses import dataclass
 
+#: The id of the request that is answered.
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 INTERNAL_ERROR = "Internal error; see the log of the server."
 #: Of the bytes of all caches: one that is full does not empty another.
 SHARES = {"indexes": 1 / 2, "responses": 1 / 4, "uploads": 1 / 8, "images": 1 / 16, "documents": 1 / 16}
@@ -43,10 +46,13 @@ class RefusedError(Exception):
 
     def headers(self) -> dict[str, str]:
         """Return the response headers that go with it."""
+        if self.status == 401:
+            return {"WWW-Authenticate": "Bearer"}
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 def error_body(status: int, error: str) -> bytes:
     """Return the JSON of an error, which always has this shape."""
-    body = json.dumps({"ok": False, "error": error, "status": status}, ensure_ascii=False)
-    return body.encode("utf-8", "backslashreplace")
+    id = REQUEST_ID.get()
+    values = {"ok": False, "error": error, "status": status, **({"request_id": id} if id else {})}
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "backslashreplace")

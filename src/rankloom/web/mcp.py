@@ -18,6 +18,7 @@ from rankloom.searcher import Answer
 from rankloom.searcher.answer import cut
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.store import Document, read_document
+from rankloom.web.access import Access
 from rankloom.web.limits import Limits
 from rankloom.web.middleware import SecurityMiddleware
 
@@ -154,4 +155,4 @@ def make_http_app(server: MCPServer, limits: Limits, allowed_hosts: list[str]) -
         max_request_body_size=limits.body_bytes,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the middleware's job
     )
-    return SecurityMiddleware(app, limits, allowed_hosts)
+    return SecurityMiddleware(app, limits, Access(tuple(allowed_hosts)))

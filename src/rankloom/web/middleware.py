@@ -6,12 +6,13 @@ import asyncio
 import ipaddress
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
+from rankloom.web.access import PUBLIC, Access
 from rankloom.web.limits import INTERNAL_ERROR, Limits, RefusedError, error_body
 
 Message = MutableMapping[str, Any]
@@ -49,16 +50,18 @@ class SecurityMiddleware:
     and accepts a second Host header, and both it and `RequestBodyLimitMiddleware` answer in plain text, not in JSON.
     """
 
-    def __init__(self, app: App, limits: Limits, allowed_hosts: Collection[str] = ()) -> None:
-        self._app, self.limits = app, limits
-        self._hosts = {"localhost", *(name.lower().rstrip(".") for name in allowed_hosts)}
+    def __init__(
+        self, app: App, limits: Limits, access: Access, login: Callable[[RefusedError, str], str] | None = None
+    ) -> None:
+        self._app, self.limits, self._access, self._login = app, limits, access, login
+        self._hosts = {"localhost", *(name.lower().rstrip(".") for name in access.hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self.limits.body_bytes)
+        exchange = _Exchange(scope, receive, send, self.limits.body_bytes, self._login)
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the same response, without its body
         try:
@@ -80,8 +83,11 @@ class SecurityMiddleware:
         if not self._is_allowed(host) or sum(name == b"host" for name, _ in scope["headers"]) > 1:
             raise RefusedError(400, f"This server does not answer for the host {host[:100]!r}; use its IP address.")
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if scope["method"] not in ("GET", "HEAD") and origin and _netloc(origin) != host.lower():
+        is_own = not origin or _netloc(origin) == host.lower() or origin in self._access.origins
+        if scope["method"] not in ("GET", "HEAD") and not is_own:
             raise RefusedError(403, f"Pages from {origin[:100]} may not post to this server.")
+        if not scope["path"].startswith(PUBLIC) and not self._access.admits(scope["headers"]):
+            raise RefusedError(401, "Give the key, as Authorization: Bearer KEY or X-API-Key: KEY.")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self.limits.body_bytes):
             raise _too_large(self.limits.body_bytes)
@@ -106,9 +112,18 @@ class SecurityMiddleware:
 class _Exchange:
     """A request and its response: limits the one and adds headers to the other."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, max_bytes: int) -> None:
-        self._receive, self._send, self._max_bytes = receive, send, max_bytes
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        max_bytes: int,
+        login: Callable[[RefusedError, str], str] | None,
+    ) -> None:
+        self._receive, self._send, self._max_bytes, self._login = receive, send, max_bytes, login
         self._is_head, self._wants_page = scope["method"] == "HEAD", wants_page(scope)
+        path, query = scope.get("raw_path") or b"/", scope["query_string"]
+        self._url = (path + b"?" + query if query else path).decode("latin-1")
         self._received = 0  # bytes of the body
         self._complete = False  # whether all of the request was received
         self._started = False  # whether the response was started
@@ -136,7 +151,9 @@ class _Exchange:
         return RefusedError(503, f"This takes longer than {seconds:g} seconds; try again later.", retry_after=5)
 
     def _body(self, refusal: RefusedError) -> tuple[str, bytes]:
-        """Return the type and content of an error: JSON, or for a browser that can retry, a page that reloads."""
+        """Return the type and content of an error: JSON, or for a browser that can retry, a page to do so."""
+        if refusal.status == 401 and self._wants_page and self._login is not None:
+            return "text/html; charset=utf-8", self._login(refusal, self._url).encode()
         if refusal.status != 503 or not self._wants_page:
             return "application/json", error_body(refusal.status, refusal.error)
         text = escape(refusal.error)

@@ -22,7 +22,8 @@ Responses = dict[int | str, dict[str, Any]]
 ERROR: Schema = {
     "type": "object",
     "required": ["ok", "error", "status"],
-    "properties": {"ok": {"const": False}, "error": {"type": "string"}, "status": {"type": "integer"}},
+    "properties": {"ok": {"const": False}, "error": {"type": "string"}, "status": {"type": "integer"}}
+    | {"request_id": {"type": "string"}},
 }
 
 

@@ -10,9 +10,10 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 
 from rankloom.errors import InputError, RankloomError
-from rankloom.io.folder import META, read_meta
+from rankloom.io.folder import META, parsed_head, read_meta
 from rankloom.searcher import Searcher
-from rankloom.web.site import Site
+from rankloom.searcher.storage import KIND
+from rankloom.web.site import Site, Version
 
 log = logging.getLogger("rankloom.web")
 POLL_SECONDS = 1.0
@@ -21,14 +22,21 @@ POLL_SECONDS = 1.0
 Identity = tuple[int, int, int, int]
 
 
-def open_version(path: Path) -> tuple[Searcher, str]:
-    """Return the searcher in a folder, and a digest of this version of it."""
+def open_version(path: Path) -> tuple[Searcher, Version]:
+    """Return the searcher in a folder, and which version of it this is."""
     while True:  # repeat if another version took its place in the meantime
         meta = read_meta(path)
         _check_encoders(path, meta)
         searcher = Searcher.open(path)
         if read_meta(path) == meta:
-            return searcher, sha256(meta).hexdigest()[:16]
+            head = parsed_head(path, meta, KIND)
+            n_bytes = len(meta) + sum(int(about["bytes"]) for about in head.files.values())
+            return searcher, Version(sha256(meta).hexdigest()[:16], head.generation, _written(path), n_bytes)
+
+
+def _written(path: Path) -> float:
+    identity = identity_of(path)
+    return 0.0 if identity is None else identity[2] / 1e9
 
 
 def _check_encoders(path: Path, meta: bytes) -> None:
@@ -82,14 +90,16 @@ class Reloader:
 
     def _reload(self) -> None:
         try:
-            searcher, digest = open_version(self._path)
-            self._site.replace(searcher, digest)
+            searcher, version = open_version(self._path)
+            self._site.replace(searcher, version)
         except RankloomError as error:
+            self._site.metrics.reload_failures.inc()
             log.error("Cannot open the new version of %s, still serving the old one: %s", self._path, error)
         except Exception:  # whatever it is, the old version is still good
+            self._site.metrics.reload_failures.inc()
             log.exception("Cannot open the new version of %s, still serving the old one", self._path)
         else:
-            log.info("Serving version %s of %s: %d documents.", digest, self._path, len(searcher))
+            log.info("Serving version %s of %s: %d documents.", version.digest, self._path, len(searcher))
 
 
 def identity_of(path: Path) -> Identity | None:

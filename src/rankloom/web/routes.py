@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
@@ -21,6 +23,7 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.version import __version__
 from rankloom.registry import split
 from rankloom.searcher.lru import NotBuiltError, only_built
+from rankloom.web.access import COOKIE
 from rankloom.web.limits import RefusedError
 from rankloom.web.openapi import ERRORS, IMAGES, UPLOAD_BODY, UPLOAD_ERRORS
 from rankloom.web.queries import Choice, Values, is_slow
@@ -31,6 +34,7 @@ from rankloom.web.why import Why
 
 log = logging.getLogger("rankloom.web")
 MAX_INT = 2**31 - 1
+LOCAL_URL = re.compile(r"/(?![/\\])[!-\[\]-~]*", re.ASCII)  # a path on this server
 MAX_RESULTS = 100  # of a page
 MAX_PAGE_PARTS = 40  # common parts that a page lists
 SLOW_CUTOFF = 50  # beyond it two graphs have tens of thousands of edges, and take long to write out
@@ -181,7 +185,9 @@ async def _search(request: Request, views: Views, query: PageQuery, choice: Choi
     site: Site = request.app.state.site
 
     def search() -> Response:
-        return _respond(request, views, "results.html", views.search(query, choice))
+        values = views.search(query, choice)
+        site.metrics.count_search(values["method"])
+        return _respond(request, views, "results.html", values)
 
     if query.kind == "item" and not is_slow(choice.method):
         with suppress(NotBuiltError), only_built():
@@ -371,10 +377,39 @@ async def api(request: Request, site: SiteOf, views: ViewsOf) -> Response:
     return as_page(site.pages.render("api.html", data=values, defaults=views.defaults))
 
 
+@router.post("/login", include_in_schema=False)
+async def login(request: Request, site: SiteOf) -> Response:
+    """Take the key from the page that asks for it, once: a cookie stands for it from then on."""
+    form = await request.form(max_files=0, max_fields=2)
+    key, url = (str(form.get(name, "")) for name in ("key", "next"))
+    url = url if LOCAL_URL.fullmatch(url) else "/"
+    if not site.access.api_key or not site.access.fits(key.encode("utf-8", "replace")):
+        return as_page(site.login_page(RefusedError(401, "This is not the key."), url), 401)
+    response = RedirectResponse(url, 303)
+    is_secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, site.access.cookie, httponly=True, samesite="strict", secure=is_secure)
+    return response
+
+
+@router.get("/ready", operation_id="ready", responses=ERRORS)
+async def ready(site: SiteOf) -> Response:
+    """Return whether requests should be sent here: not while the server starts or stops."""
+    if site.is_stopping:
+        raise RefusedError(503, "The server stops.", retry_after=5)
+    return as_json({"ok": True})
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(site: SiteOf) -> Response:
+    """Return what all workers have counted, for Prometheus."""
+    return Response(site.metrics.scrape(), headers={"Cache-Control": "no-store"}, media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
 @router.get("/health", operation_id="health", responses={400: ERRORS[400]})
-async def health(views: ViewsOf) -> Response:
-    """Return whether the server is up, and what it serves."""
-    return as_json({"ok": True, "version": __version__, **views.about()})
+async def health(request: Request, site: SiteOf, views: ViewsOf) -> Response:
+    """Return whether the server is up, and to who may know it, what it serves."""
+    about = views.about() if site.access.admits(request.scope["headers"]) else {}
+    return as_json({"ok": True, "version": __version__, **about})
 
 
 @router.get("/version", operation_id="version", responses={400: ERRORS[400]})

@@ -72,7 +72,14 @@ def search_route(site: Site) -> Route:
         else:
             parsed = await site.run(lambda: parse(content, schema, site.limits))
         views = site.views
-        return await site.search(lambda: as_json(respond(views, parsed)), views, slow=parsed.is_slow)
+
+        def answer() -> Response:
+            values = respond(views, parsed)
+            for one in values.get("answers", [values]):
+                site.metrics.count_search(one["method"])
+            return as_json(values)
+
+        return await site.search(answer, views, slow=parsed.is_slow)
 
     return Route("/search", search, methods=["POST"])
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
+from threading import Event, Thread
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,6 +22,7 @@ from rankloom.web.middleware import App
 
 GRACE_SECONDS = 20  # for pending requests when the server stops
 IDLE_SECONDS = 15  # a connection without a request is then closed
+TICK_SECONDS, MAX_READ = 0.2, 65_536  # of a client that is told to wait
 BACKLOG = 1024  # connections that wait to be accepted
 LINGER_SECONDS = 1  # the same when the server stops: a request may be on its way
 
@@ -55,6 +57,34 @@ def url_of(sock: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
+@contextmanager
+def starting(sock: socket.socket) -> Iterator[None]:
+    """Answer every request with 503 until what is to be served is open."""
+    stopped = Event()
+    thread = Thread(target=_refuse_all, args=(sock, stopped), name="rankloom-starting", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def _refuse_all(sock: socket.socket, stopped: Event) -> None:
+    sock.settimeout(TICK_SECONDS)
+    while not stopped.is_set():
+        with suppress(OSError):  # a timeout, or a client that is gone
+            client = sock.accept()[0]
+            with client:
+                client.settimeout(TICK_SECONDS)
+                received = b""
+                while b"\r\n\r\n" not in received and len(received) < MAX_READ and (data := client.recv(MAX_READ)):
+                    received += data
+                client.sendall(_raw_response(503, "The server starts; try again in a moment."))
+                client.shutdown(socket.SHUT_WR)
+                client.recv(MAX_READ)  # what is not read would reset the connection
+
+
 def run(
     app: App,
     sock: socket.socket,
@@ -62,6 +92,7 @@ def run(
     limits: Limits,
     ready: Callable[[], None] = lambda: None,
     on_hangup: Callable[[], None] | None = None,
+    on_stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, and call `ready` once requests are answered; pending ones are finished first."""
     limited = type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})  # uvicorn makes one per connection
@@ -80,7 +111,7 @@ def run(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is the client's fault
     gc.collect()
     gc.freeze()  # long-lived objects: scanning them in every collection would hold up requests
-    Server(config, limited, ready, on_hangup).run(sockets=[sock])
+    Server(config, limited, ready, on_hangup, on_stop).run(sockets=[sock])
 
 
 class Server(uvicorn.Server):
@@ -96,9 +127,10 @@ class Server(uvicorn.Server):
         limited: type[LimitedProtocol],
         ready: Callable[[], None],
         on_hangup: Callable[[], None] | None = None,
+        on_stop: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(config)
-        self._limited, self._ready, self._on_hangup = limited, ready, on_hangup
+        self._limited, self._ready, self._on_hangup, self._on_stop = limited, ready, on_hangup, on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to accept requests."""
@@ -110,6 +142,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Refuse new connections, answer the requests of those that are open, and close them."""
         self._limited.stopping = True
+        self._on_stop()
         waiting = [connection for sock in sockets or () for connection in _accepted(sock)]
         for server in self.servers:
             server.close()  # at once: what connects from now on is refused, not reset
@@ -258,5 +291,6 @@ def _raw_response(status: int, error: str) -> bytes:
         f"Content-Length: {len(body)}",
         "X-Content-Type-Options: nosniff",
         "Connection: close",
+        *(["Retry-After: 1"] if status == 503 else []),
     ]
     return "\r\n".join([*head, "", ""]).encode() + body

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.responses import HTMLResponse, Response
 
@@ -18,8 +18,10 @@ from rankloom.datasets import Collection as Items
 from rankloom.datasets.images import File, Pixels
 from rankloom.searcher import Searcher
 from rankloom.searcher.lru import NotBuiltError, only_built
+from rankloom.web.access import Access
 from rankloom.web.decoder import Decoder
 from rankloom.web.limits import Limits, RefusedError
+from rankloom.web.metrics import Metrics
 from rankloom.web.pages import Pages
 from rankloom.web.tour import NO_TOUR, Tour
 from rankloom.web.uploads import Uploads
@@ -33,6 +35,15 @@ MAX_WAITS = 5  # for indexes that others build
 MAX_SLOW = 4  # tasks of a lane that is not for quick searches
 
 
+class Version(NamedTuple):
+    """A version of a served folder."""
+
+    digest: str  #: of its meta.json
+    generation: int
+    written: float  #: when, in seconds since 1970
+    n_bytes: int
+
+
 class Site:
     """A searcher on the web, which may be updated, or replaced by another one; its options are those of `make_app`."""
 
@@ -42,23 +53,25 @@ class Site:
         limits: Limits | None = None,
         *,
         collection: Items | None = None,
-        digest: str | None = None,
+        version: Version | None = None,
         tour: Tour = NO_TOUR,
-        allowed_hosts: Collection[str] = (),
+        access: Access | None = None,
     ) -> None:
         limits = self.limits = limits or Limits()
-        self.pages, self.allowed_hosts = Pages(), allowed_hosts
+        self.pages, self.access, self.metrics = Pages(), access or Access(), Metrics()
+        self.is_stopping = False
         self._view = partial(Views, collection=collection, tour=tour, limits=limits)
         self._served: tuple[Searcher, Views]
-        self.replace(searcher, digest)
+        self.replace(searcher, version)
         self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
         self.uploads = Uploads(self.decoder, limits.share("uploads"))
-        self._lanes = {
-            "quick": WorkerPool(2, limits.searches),  # more would not help: the rest of a search holds the GIL
-            "slow": WorkerPool(1, MAX_SLOW),  # methods and batches that take long
-            "build": WorkerPool(1, MAX_SLOW),  # searches that first need an index
-            "decode": WorkerPool(1, limits.uploads),
+        lanes = {
+            "quick": (2, limits.searches),  # more would not help: the rest of a search holds the GIL
+            "slow": (1, MAX_SLOW),  # methods and batches that take long
+            "build": (1, MAX_SLOW),  # searches that first need an index
+            "decode": (1, limits.uploads),
         }
+        self._lanes = {name: WorkerPool(*sizes, name, self.metrics) for name, sizes in lanes.items()}
         self._builds: dict[Hashable, asyncio.Future[None]] = {}  # used on the event loop only
         self._n_uploading = 0
 
@@ -71,11 +84,24 @@ class Site:
             self._served = (searcher, views)
         return views
 
-    def replace(self, searcher: Searcher, digest: str | None = None) -> None:
+    def replace(self, searcher: Searcher, version: Version | None = None) -> None:
         """Serve another searcher from the next request on; pending requests finish on the old one."""
-        views = self._view(searcher, digest=digest)
+        views = self._view(searcher, digest=None if version is None else version.digest)
         views.warm_up()
         self._served = (searcher, views)
+        self.metrics.documents.set(len(searcher))
+        if version is not None:
+            self.metrics.generation.set(version.generation)
+            self.metrics.written.set(version.written)
+            self.metrics.n_bytes.set(version.n_bytes)
+
+    def login_page(self, refusal: RefusedError, url: str) -> str:
+        """Return the page that asks for the key."""
+        return self.pages.render("login.html", error=refusal.error, next=url)
+
+    def stop(self) -> None:
+        """Be no longer ready: the server stops."""
+        self.is_stopping = True
 
     async def run(self, task: Callable[[], T], *, lane: str = "quick") -> T:
         """Run a task on a thread of a lane, so that quick ones do not wait for slow ones."""
@@ -111,6 +137,7 @@ class Site:
     def uploading(self) -> Iterator[None]:
         """Count an upload, starting before its first byte is read, because its bytes are in memory."""
         if self._n_uploading >= self.limits.uploads:
+            self.metrics.rejected.labels("upload").inc()
             raise RefusedError(503, "Too many uploads at the moment; try again shortly.", retry_after=1)
         self._n_uploading += 1
         try:
@@ -140,16 +167,19 @@ def _without_building(task: Callable[[], T]) -> T:
 class WorkerPool:
     """Threads with a short queue: when too many tasks run or wait, requests get 503 with Retry-After."""
 
-    def __init__(self, workers: int, max_tasks: int) -> None:
+    def __init__(self, workers: int, max_tasks: int, name: str, metrics: Metrics) -> None:
         self._workers, self._max_tasks, self._n_tasks = workers, max_tasks, 0
+        self._queue, self._rejected = metrics.queue.labels(name), metrics.rejected.labels(name)
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._threads: list[Thread] = []
 
     async def run(self, task: Callable[[], T]) -> T:
         """Return the result of a task."""
         if self._n_tasks >= self._max_tasks:
+            self._rejected.inc()
             raise RefusedError(503, "Too many searches at the moment; try again shortly.", retry_after=1)
         self._n_tasks += 1
+        self._queue.inc()
         loop = asyncio.get_running_loop()
         future: Future[T] = Future()
         self._start()
@@ -166,6 +196,7 @@ class WorkerPool:
 
     def _finish(self) -> None:
         self._n_tasks -= 1
+        self._queue.dec()
 
     def close(self) -> None:
         """Cancel the waiting tasks and stop the threads."""

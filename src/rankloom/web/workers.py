@@ -17,25 +17,30 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
-from rankloom.errors import InputError, RankloomError, escape_controls
+from rankloom.errors import InputError, RankloomError
 from rankloom.registry import load_plugin
+from rankloom.web.access import Access
 from rankloom.web.app import make_app
 from rankloom.web.limits import Limits
+from rankloom.web.metrics import FOLDER, forget_worker
 from rankloom.web.reload import Reloader, identity_of, open_version
-from rankloom.web.server import GRACE_SECONDS, run
+from rankloom.web.server import GRACE_SECONDS, run, starting
 from rankloom.web.site import Site
+from rankloom.web.telemetry import log_to_stderr
 from rankloom.web.tour import Tour
 
 log = logging.getLogger("rankloom.web")
 TICK_SECONDS = 0.1
 MIN_SECONDS = 5.0  # a worker that ends sooner is replaced only after a pause
 PAUSE_SECONDS = 1.0
+API_KEY = "RANKLOOM_API_KEY"
 READY = b"R"  # what a worker writes once it answers requests
 #: Processes on all cores would only get in each other's way if each used all of them.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -51,44 +56,45 @@ class Job:
 
     path: Path
     limits: Limits = field(default_factory=Limits)
-    allowed_hosts: tuple[str, ...] = ()
+    access: Access = field(default_factory=Access)
     watch: bool = False
     plugins: tuple[str, ...] = ()
+    log_format: str = "text"
 
     def to_json(self) -> str:
-        """Return the job as JSON."""
-        return json.dumps({**asdict(self), "path": str(self.path)})
+        """Return the job as JSON without the key, since others can read the arguments of a process."""
+        access = {"hosts": self.access.hosts, "origins": self.access.origins}
+        return json.dumps({**asdict(self), "path": str(self.path), "access": access})
 
     @classmethod
     def of_json(cls, values: dict[str, Any]) -> Job:
         """Return the job that JSON describes."""
-        lists = {name: tuple(values[name]) for name in ("allowed_hosts", "plugins")}
-        return cls(**{**values, **lists, "path": Path(values["path"]), "limits": Limits(**values["limits"])})
+        given = {name: tuple(names) for name, names in values["access"].items()}
+        access = Access(**given, api_key=os.environ.get(API_KEY, ""))
+        path, limits, plugins = Path(values["path"]), Limits(**values["limits"]), tuple(values["plugins"])
+        return cls(**{**values, "path": path, "limits": limits, "access": access, "plugins": plugins})
 
 
-class _Formatter(logging.Formatter):
-    """Messages without the control characters of a request, such as those of its path."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(super().format(record))
-
-
-def serve_job(job: Job, sock: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve a folder in this process; SIGHUP opens its new version."""
+def serve_job(
+    job: Job,
+    sock: socket.socket,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    opening: AbstractContextManager[None] | None = None,
+) -> None:
+    """Serve a folder in this process, which is opened in the context `opening`; SIGHUP opens its new version."""
     for plugin in job.plugins:
         load_plugin(plugin)
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Formatter("%(message)s"))
-    logging.basicConfig(handlers=[handler])
-    log.setLevel(logging.INFO)
+    log_to_stderr(job.log_format)
     identity = identity_of(job.path)
-    searcher, digest = open_version(job.path)
-    tour = Tour(name=job.path.resolve().name)
-    site = Site(searcher, job.limits, tour=tour, digest=digest, allowed_hosts=job.allowed_hosts)
-    del searcher  # only the site holds on to it
+    with opening or nullcontext():
+        searcher, version = open_version(job.path)
+        tour = Tour(name=job.path.resolve().name)
+        site = Site(searcher, job.limits, tour=tour, version=version, access=job.access)
+        del searcher  # only the site holds on to it
     reloader = Reloader(job.path, site, identity, watch=job.watch)
     reloader.start()
-    run(make_app(site), sock, limits=job.limits, ready=ready, on_hangup=reloader.wake)
+    run(make_app(site), sock, limits=job.limits, ready=ready, on_hangup=reloader.wake, on_stop=site.stop)
 
 
 def main(job: dict[str, Any], listening: int, started: int) -> None:
@@ -123,7 +129,7 @@ def supervise(job: Job, sock: socket.socket, n: int, *, ready: Callable[[], None
 class _Worker:
     """A process that serves."""
 
-    def __init__(self, job: Job, sock: socket.socket) -> None:
+    def __init__(self, job: Job, sock: socket.socket, metrics: Path) -> None:
         self.is_ready, self.born = False, time.monotonic()
         self._started, writing = os.pipe()
         arguments = [job.to_json(), json.dumps(sys.path), str(sock.fileno()), str(writing)]
@@ -131,7 +137,7 @@ class _Worker:
             [sys.executable, "-c", CHILD, *arguments],
             stdin=subprocess.PIPE,
             pass_fds=(sock.fileno(), writing),
-            env={**ONE_THREAD, **os.environ},
+            env={**ONE_THREAD, **os.environ, API_KEY: job.access.api_key, FOLDER: str(metrics)},
             start_new_session=True,  # Ctrl+C is for the parent, which passes it on
         )
         os.close(writing)
@@ -160,6 +166,7 @@ class _Supervisor:
         self._job, self._sock, self._n, self._ready = job, sock, n, ready
         self._workers: list[_Worker] = []
         self._stopping, self._hangups, self._not_before = False, 0, 0.0
+        self._metrics = TemporaryDirectory(prefix="rankloom-metrics-")  # where the workers count
 
     def run(self) -> None:
         """Keep the workers running until a signal says to stop."""
@@ -167,7 +174,9 @@ class _Supervisor:
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGHUP, self._hang_up)
         try:
-            if self._start_first():
+            with starting(self._sock):
+                started = self._start_first()
+            if started:
                 self._ready()
             while not self._stopping:
                 self._tick()
@@ -182,12 +191,15 @@ class _Supervisor:
 
     def _start_first(self) -> bool:
         """Start one worker and wait for it, so that an error is reported once; return False if asked to stop."""
-        first = _Worker(self._job, self._sock)
+        first = self._new_worker()
         self._workers.append(first)
         while not self._stopping and not first.wait_until_ready(TICK_SECONDS):
             if first.process.poll() is not None:
                 raise SystemExit(1)  # it has said why
         return not self._stopping
+
+    def _new_worker(self) -> _Worker:
+        return _Worker(self._job, self._sock, Path(self._metrics.name))
 
     def _tick(self) -> None:
         time.sleep(TICK_SECONDS)
@@ -198,12 +210,13 @@ class _Supervisor:
         for worker in [worker for worker in self._workers if worker.process.poll() is not None]:
             self._bury(worker)
         while len(self._workers) < self._n and time.monotonic() >= self._not_before and not self._stopping:
-            self._workers.append(_Worker(self._job, self._sock))
+            self._workers.append(self._new_worker())
 
     def _bury(self, worker: _Worker) -> None:
         log.error("Worker %d ended with %s; starting another.", worker.process.pid, worker.process.returncode)
         self._workers.remove(worker)
         worker.close()
+        forget_worker(worker.process.pid, Path(self._metrics.name))
         if time.monotonic() - worker.born < MIN_SECONDS:
             self._not_before = time.monotonic() + PAUSE_SECONDS
 
@@ -220,3 +233,4 @@ class _Supervisor:
                 worker.process.kill()
                 worker.process.wait()
             worker.close()
+        self._metrics.cleanup()
