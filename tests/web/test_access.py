@@ -106,7 +106,7 @@ def test_only_the_key_fits(key, guess):
 def test_odd_paths_do_not_lead_around_the_key(guarded, path):
     response = guarded.get(path)
     assert response.status_code in (401, 404, 405)
-    assert "d0" not in response.text
+    assert '"d0"' not in response.text
 
 
 def test_a_cached_page_is_not_shown_without_the_key(guarded):
