@@ -81,7 +81,7 @@ def test_a_shard_holds_its_own_rows_and_postings_only(tmp_path):
     index = FusionIndex.build(random_collection(5, 60))
     index.save(tmp_path / "x.loom", shards=3)
     arrays = FusionIndex.open(tmp_path / "x.loom").arrays
-    for shard in shards_of(arrays):
+    for shard in shards_of(arrays, "norms", 0):
         assert len(shard.arrays["norms"]) == len(shard) == 20
         assert set(shard.arrays["post_items"].tolist()) == set(shard.arrays["row_items"].tolist())
         assert shard.arrays["post_rows"].max() < 20

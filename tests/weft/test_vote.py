@@ -106,6 +106,8 @@ def test_the_list_of_weft_is_that_of_the_plain_version(data, rankers, expand, fi
         patch.setattr("rankloom.weft.votes.WEFT_DEPTH", wanted)
         patch.setattr(plain_vote, "MIN_FOUND", wanted)
         out = index.vote_list(queries, wanted, allowed=allowed)
+        sharded = WeftIndex(index.settings, index._table.split(index.arrays, 2))
+        assert_same(sharded.vote_list(queries, wanted, allowed=allowed), out)
         for q in range(2):
             rows = [plain_weft.weighed(plain(r)[q][:5], 5) for r in queries]
             query = expected.fields([plain_weft.fused(rows, expected.weights), *rows], None)

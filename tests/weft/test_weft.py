@@ -14,6 +14,7 @@ from brute import JIT, assert_documented_order, assert_results, plain, random_co
 from plain_weft import PlainWeft
 from rankloom import Ranks, WeftIndex
 from rankloom._kernels import frozen
+from rankloom._kernels.weft import search
 from rankloom.errors import IndexFileError, InputError
 from rankloom.ranks import PAD
 from rankloom.weft import rows
@@ -118,6 +119,21 @@ def test_threads_blocks_and_pruning_do_not_change_the_bits(hubs, monkeypatch):
     assert_same(Ranks(whole.items[:, :9], whole.scores[:, :9], n), Ranks(one.items, one.scores, n))
     monkeypatch.setattr(rows, "ROW_BLOCK", 7)
     assert_same(WeftIndex.build(rankers, threads=2).search(k=9, threads=2), one)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_long_posting_lists_are_left_out_without_losing_a_result(filtered, monkeypatch):
+    """The search is interpreted, with hubs at 20 rows of 60; whole lists of results leave nothing out."""
+    index = WeftIndex.build(random_collection(7, n=60, m=2, depth=8, hubs=2), cutoff=8, expand=2)
+    allowed = np.random.default_rng(1).random(60) < 0.7 if filtered else None
+    whole, looked_up = index.search(k=60, allowed=allowed), []
+    monkeypatch.setattr(search, "HUB", 20)
+    monkeypatch.setattr(search, "search", getattr(search.search, "py_func", search.search))
+    add_found = search.add_found
+    monkeypatch.setattr(search, "add_found", lambda x, *rest: (looked_up.append(x), add_found(x, *rest)))
+    for k in (1, 4, 12):
+        assert_same(index.search(k=k, allowed=allowed), whole.head(k))
+    assert looked_up
 
 
 def test_one_item_at_a_time_is_all_items_at_once():

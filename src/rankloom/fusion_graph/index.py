@@ -15,7 +15,7 @@ import numpy as np
 
 from rankloom._kernels.fusion_graph.arguments import Graphs
 from rankloom.fusion_graph.graph import FusionGraph, explain
-from rankloom.fusion_graph.row_kind import GraphRows, Settings
+from rankloom.fusion_graph.row_kind import GraphRows, Settings, all_graphs
 from rankloom.fusion_graph.vectors import edge_columns, graph_vectors
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation
@@ -177,7 +177,7 @@ class FusionIndex(CollectionIndex[Graphs]):
             As in `search`, for an external query.
         """
         graph, id = self._row(query, virtual)
-        links, items = self._table.rows(graph.items), self._table.order.numbers[graph.items]
+        links, items = self._table.kind.rows(graph.items, self._table), self._table.order.numbers[graph.items]
         sources, targets = np.repeat(np.arange(len(items)), np.diff(links.ptr)), links.items
         is_edge = np.isin(targets, graph.items) & (targets != graph.items[sources])
         sources, targets = sources[is_edge], targets[is_edge]
@@ -264,7 +264,7 @@ class FusionIndex(CollectionIndex[Graphs]):
         ((3, 6), [[0, 1], [1, 0], [2, 1]])
         """
         table = self._table
-        collection = graphs = table.all_rows()
+        collection = graphs = all_graphs(table)
         with running(threads, progress):
             if queries is not None:
                 graphs = table.kind.query_rows(self._external_lists(queries, missing)[0], virtual, table)
@@ -273,4 +273,4 @@ class FusionIndex(CollectionIndex[Graphs]):
 
     def vector_edges(self) -> Int32s:
         """Return the source and target of each edge that has a column in `vectors`, in the order of the columns."""
-        return edge_columns(self._table.all_rows(), self._table.order.numbers)[1]
+        return edge_columns(all_graphs(self._table), self._table.order.numbers)[1]

@@ -1,9 +1,9 @@
 """Fusion graphs built out of core: the steps of `FusionIndex.build`, part by part."""
 
-from rankloom._kernels.fusion_graph.arguments import SIZE, Woven
-from rankloom.fusion_graph.weave import ROWS, measure, weave
+from rankloom._kernels.fusion_graph.arguments import Woven
+from rankloom.fusion_graph.weave import ROWS, measure, posted, weave
 from rankloom.index.job import Job, Step
-from rankloom.index.shard import Shard, prefix, shard_postings
+from rankloom.index.shard import Shard, prefix
 from rankloom.index.steps import normalize_part
 
 
@@ -27,7 +27,7 @@ def measure_part(job: Job, number: int) -> None:
     woven = Woven(*(shards[number].arrays[name] for name in ROWS[:-1]))
     graphs = measure(woven, job.spec["settings"]["graph_norm"] == "minmax", job.scratch, shards=shards)
     with job.scratch.borrowed() as slot:
-        found = shard_postings(graphs, graphs.norms[:, SIZE], slot)
+        found = posted(graphs, slot)
     job.store({prefix(number) + name: array for name, array in {ROWS[-1]: graphs.norms, **found}.items()})
 
 

@@ -9,18 +9,18 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from rankloom._kernels.fusion_graph.arguments import MCS, OTHER, SIZE, WGU, Comparator, Graphs, LinkedGraphs, Woven
+from rankloom._kernels.fusion_graph.arguments import MCS, OTHER, WGU, Comparator, Graphs, LinkedGraphs, Woven
 from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.on_disk import graph_steps
-from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, links_of, measure, weave
+from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, links_of, measure, posted, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.normalize import normalize_collection, normalize_queries
 from rankloom.index.row_kind import Comparison, HowToCompare, Kernel, RowKind
 from rankloom.index.row_table import RowTable
 from rankloom.index.settings import IndexSettings
-from rankloom.index.shard import postings
+from rankloom.index.shard import gathered, picked
 from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
@@ -53,9 +53,11 @@ class GraphRows(RowKind[Graphs]):
 
     SETTINGS: ClassVar[type[IndexSettings]] = Settings
     ROWS: ClassVar[tuple[str, ...]] = ROWS
-    ROW_TYPE: ClassVar[type[Graphs]] = Graphs
+    CONTENT: ClassVar[type[Graphs]] = Graphs
     LAYOUT: ClassVar[Layout] = {
         **SHARED,
+        "row_ptr": ("int64", ("rows + 1",)),
+        "row_items": ("uint32", ("entries",)),
         "row_weights": ("float32", ("entries",)),
         "row_nearness": ("float32", ("entries",)),
         "norms": ("float64", ("rows", 5)),
@@ -83,16 +85,20 @@ class GraphRows(RowKind[Graphs]):
             check_values(comparator, name)
         return name
 
-    def sizes(self, rows: Graphs) -> Array:
-        return rows.norms[:, SIZE]
-
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
         """Return the arrays of the graphs: normalized, woven, measured, transposed."""
         order, lists = normalize_collection(collection, self.settings.cutoff, self.settings)
         scratch = Scratch(len(order.numbers))
         woven = weave(lists, scratch, self.settings.weighting)
         graphs = measure(woven, self.minmax, scratch, links=woven)
-        return {**order._asdict(), **dict(zip(ROWS, graphs, strict=True)), **postings(graphs, self.sizes(graphs))}
+        return order._asdict() | self.arrays(graphs)
+
+    def arrays(self, rows: Graphs, slot: Array | None = None) -> dict[str, Array]:
+        return dict(zip(ROWS, rows, strict=True)) | posted(rows, slot)
+
+    def rows(self, numbers: Array, table: RowTable[Graphs]) -> Graphs:
+        ptr, items, W, P = gathered(table.shards, numbers, ROWS[1:-1])
+        return Graphs(ptr, items, W, P, picked(table.shards, numbers, ROWS[-1]))
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Graphs]) -> Graphs:
         woven = weave(normalize_queries(lists, virtual, table), table.slots, self.settings.weighting)
@@ -120,5 +126,14 @@ class GraphRows(RowKind[Graphs]):
 
 def _all_links(table: RowTable[Graphs]) -> Woven:
     """Return the rows of W of all items."""
-    graphs = table.all_rows()
+    graphs = all_graphs(table)
     return Woven(graphs.ptr, graphs.items, graphs.W, graphs.P)
+
+
+def all_graphs(table: RowTable[Graphs]) -> Graphs:
+    """Return the graphs of all items, without a copy if the index is not sharded."""
+    if table.is_sharded:
+        return table.kind.rows(np.arange(table.n_items, dtype=np.int32), table)
+    graphs: Graphs
+    (graphs,) = table.contents  # what is stored of rows are all their arrays
+    return graphs

@@ -14,10 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from rankloom._kernels import frozen
+from rankloom._kernels import contiguous, frozen
 from rankloom._kernels.fusion_graph.arguments import SIZE, Graphs, Woven
 from rankloom.errors import ContractError, brief
-from rankloom.index.shard import Shard, gathered, numbered, slice_rows
+from rankloom.index.shard import Shard, gathered, numbered, postings, slice_rows
 from rankloom.ranks import stack_lists
 from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Int64s, Uint32s
 from rankloom.ranks.lists import pointers
@@ -120,6 +120,16 @@ def measure(
 
     scratch.run(work, len(graphs.norms), "Measuring")
     return graphs._replace(norms=frozen(graphs.norms))
+
+
+def posted(graphs: Graphs, slot: Array | None = None) -> dict[str, Array]:
+    """Return the posting lists of graphs, and the smallest size of the graphs in each; `slot` as in `postings`."""
+    from rankloom._kernels.index.search import lower_to_sizes
+
+    found, _ = postings(graphs, slot)
+    least = np.full(len(found["post_ptr"]) - 1, np.inf)
+    lower_to_sizes(found["post_ptr"], found["post_rows"], contiguous(graphs.norms[:, SIZE]), least)
+    return {**found, "post_least": frozen(least)}
 
 
 def links_of(members: Array, shards: Sequence[Shard]) -> Woven:

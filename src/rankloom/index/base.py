@@ -214,7 +214,7 @@ class CollectionIndex(Generic[R]):
         """Return the row of a query, as rows with nothing else, and the id of the query."""
         if isinstance(query, (int, str, np.integer)):
             number = self._number(query)
-            return self._table.rows(self._table.order.places[number : number + 1]), self._id(number)
+            return self._table.kind.rows(self._table.order.places[number : number + 1], self._table), self._id(number)
         lists, ids = self._external_lists(query, "error")
         if lists[0].n_queries != 1:
             raise InputError(f"Give the lists of one query; got {lists[0].n_queries} queries.")
@@ -266,7 +266,7 @@ class CollectionIndex(Generic[R]):
     @classmethod
     def meta(cls, settings: IndexSettings, shapes: Mapping[str, Sequence[int]]) -> Plain:
         """Return the metadata of an index by the shapes of its arrays."""
-        n_entries = sum(shape[0] for name, shape in shapes.items() if name.endswith("row_items"))
+        n_entries = sum(shape[0] for name, shape in shapes.items() if name.endswith("post_rows"))
         return {
             "kind": cls.KIND,
             "settings": settings.to_dict(),

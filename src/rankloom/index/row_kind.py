@@ -48,8 +48,8 @@ class RowKind(ABC, Generic[R]):
     settings: IndexSettings
 
     SETTINGS: ClassVar[type[IndexSettings]]
-    ROWS: ClassVar[tuple[str, ...]]  #: the arrays of rows, in the order of the named tuple `ROW_TYPE`
-    ROW_TYPE: ClassVar[type[Any]]
+    ROWS: ClassVar[tuple[str, ...]]  #: what is stored of rows, the sizes last: the named tuple `CONTENT`
+    CONTENT: ClassVar[type[Any]]
     LAYOUT: ClassVar[Layout]  #: all arrays; `RANGES` has their values
     OPTIONAL: ClassVar[Layout] = {}  #: arrays that an index may lack
     RANGES: ClassVar[Ranges]
@@ -68,16 +68,25 @@ class RowKind(ABC, Generic[R]):
         """Return what compares rows, by default that of the build; raise InputError if it cannot."""
 
     @abstractmethod
-    def sizes(self, rows: R) -> Array:
-        """Return the size of each row, or its sizes by field."""
-
-    @abstractmethod
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
         """Return the arrays of an index but for those that every index may have."""
 
     @abstractmethod
+    def arrays(self, rows: R, slot: Array | None = None) -> dict[str, Array]:
+        """Return what is stored of rows: those of all items, or of a shard, with `slot` as in `postings`."""
+
+    @abstractmethod
+    def rows(self, numbers: Array, table: RowTable[R]) -> R:
+        """Return the rows of items by internal number."""
+
+    @abstractmethod
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[R]) -> R:
         """Return the rows of external queries, by their lists with the numbers of the items."""
+
+    @property
+    def n_sums(self) -> int:
+        """How many sums a search needs for each row."""
+        return 0
 
     @abstractmethod
     def linked(self, rows: R, members: Array | None, table: RowTable[R]) -> object:

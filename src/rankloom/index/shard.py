@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rankloom._kernels import contiguous, frozen
+from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import PostingLists, SearchScratch, Target
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.ranks.lists import pointers, transposed
@@ -19,31 +19,32 @@ if TYPE_CHECKING:
     from rankloom.index.row_kind import CsrRows
 
 R = TypeVar("R", bound="CsrRows")
-POSTINGS = ("post_ptr", "post_rows", "post_least")
+NO_ROWS, NO_SIZES = frozen(np.zeros(1, np.int64)), frozen(np.empty(0))
 VERTICES = "post_items"  # the items that have postings in a shard, ascending
 
 
 class Shard:
     """The rows and postings of the internal numbers from `first` to `stop`; an unsharded index is one shard.
 
-    Its arrays are `row_ptr` and what else the index has for rows, `post_ptr`, `post_rows`, `post_least`; and
-    `post_items` if the postings are not those of all items. `numbers` are the item numbers of its rows.
+    Its arrays are what the index has for rows, `post_ptr`, `post_rows`, and what else it has for these; and
+    `post_items` if the postings are not those of all items. `numbers` are the item numbers of its rows, and `n_sums`
+    how many sums a search needs for each.
     """
 
-    def __init__(self, first: int, numbers: Array, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, first: int, numbers: Array, arrays: Mapping[str, Array], n_sums: int = 0) -> None:
         self.first, self.stop = first, first + len(numbers)
         self.numbers = numbers
         self.arrays = arrays
         self.marks = Scratch(len(numbers) + 1)
-        self.sums = Scratch(len(numbers))
+        self.sums = Scratch(len(numbers) * n_sums)
 
     def __len__(self) -> int:
         return self.stop - self.first
 
     @cached_property
     def max_entries(self) -> int:
-        """One more than the largest number of entries of a row: scratch of this size is enough for any of them."""
-        return int(np.diff(self.arrays["row_ptr"]).max(initial=0)) + 1
+        """One more than the largest number of entries of a stored row: scratch of this size is enough for any."""
+        return int(np.diff(self.arrays.get("row_ptr", NO_ROWS)).max(initial=0)) + 1
 
     @contextmanager
     def scratch(self, slots: Scratch) -> Iterator[SearchScratch]:
@@ -51,22 +52,21 @@ class Shard:
         with slots.borrowed() as slot, self.marks.borrowed() as seen, self.sums.borrowed() as sums:
             yield SearchScratch(slot, seen, sums)
 
-    def target(self, rows: CsrRows, members: Array | None, allowed: Bools) -> Target:
+    def target(self, rows: object, members: Array | None, allowed: Bools) -> Target:
         """Return its rows as the target of queries; those queries' posting lists are those of `members`, or all."""
         return Target(rows, self.postings(members), self.numbers, allowed, self.max_entries)
 
     def postings(self, members: Array | None) -> PostingLists:
         """Return the posting lists of members, an empty one for a member that no row has; of all items if None."""
-        ptr, rows, min_size = (self.arrays[name] for name in POSTINGS)
+        ptr, rows, min_size = self.arrays["post_ptr"], self.arrays["post_rows"], self.arrays.get("post_least", NO_SIZES)
         if members is None:
             return PostingLists(ptr[:-1], ptr[1:], rows, min_size)
         if not len(self.arrays[VERTICES]):
             none = frozen(np.zeros(len(members), np.int64))
-            return PostingLists(none, none, rows, frozen(np.zeros((len(members), *min_size.shape[1:]), min_size.dtype)))
+            return PostingLists(none, none, rows, frozen(np.zeros(len(members))))
         at, there = self._find(members)
         start, stop = np.where(there, ptr[at], 0), np.where(there, ptr[at + 1], 0)
-        own = min_size[at]
-        own[~there] = _largest(min_size.dtype)  # not the smallest of anything
+        own = np.where(there, min_size[at], np.inf) if len(min_size) else min_size
         return PostingLists(frozen(start), frozen(stop), rows, frozen(own))
 
     def has_any(self, members: Array) -> bool:
@@ -78,20 +78,6 @@ class Shard:
         vertices = self.arrays[VERTICES]
         at = np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)
         return at, vertices[at] == members
-
-
-def _largest(dtype: np.dtype) -> Any:
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-
-
-def min_sizes(ptr: Array, rows: Array, sizes: Array) -> Array:
-    """Return the smallest size, or sizes by field, of the rows in each posting list."""
-    from rankloom._kernels.index.search import lower_to_sizes
-
-    width = sizes.shape[1] if sizes.ndim == 2 else 1
-    smallest = np.full((len(ptr) - 1, *sizes.shape[1:]), _largest(sizes.dtype), sizes.dtype)
-    lower_to_sizes(ptr, rows, contiguous(sizes).reshape(-1, width), smallest.reshape(-1, width))
-    return frozen(smallest)
 
 
 def slice_rows(rows: R, start: int, stop: int) -> R:
@@ -110,7 +96,7 @@ def prefix(number: int) -> str:
 
 def shard_arrays(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
     """Return the arrays of each shard by their names without prefix; those of an unsharded index as one shard."""
-    if "row_ptr" in arrays or not any(name.startswith(prefix(0)) for name in arrays):
+    if "post_ptr" in arrays or not any(name.startswith(prefix(0)) for name in arrays):
         return [dict(arrays)]
     shards: list[dict[str, Array]] = []
     while True:
@@ -121,12 +107,12 @@ def shard_arrays(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
         shards.append(own)
 
 
-def shards_of(arrays: Mapping[str, Array]) -> list[Shard]:
-    """Return the shards of an index by its arrays."""
+def shards_of(arrays: Mapping[str, Array], sizes: str, n_sums: int) -> list[Shard]:
+    """Return the shards of an index by its arrays, one of which has the sizes of the rows."""
     shards, first = [], 0
     for own in shard_arrays(arrays):
-        stop = first + len(own["row_ptr"]) - 1
-        shards.append(Shard(first, arrays["numbers"][first:stop], own))
+        stop = first + len(own[sizes])
+        shards.append(Shard(first, arrays["numbers"][first:stop], own, n_sums))
         first = stop
     return shards
 
@@ -141,25 +127,20 @@ def is_of_shard(name: str) -> bool:
     return name == "norms" or name.startswith(("row_", "post_", "shard"))
 
 
-def shard_postings(rows: CsrRows, sizes: Array, slot: Array) -> dict[str, Array]:
-    """Return the postings of a shard by its rows and their sizes; `slot` is scratch of zeros for all items."""
-    from rankloom._kernels.index.shards import local_postings
+def postings(rows: CsrRows, slot: Array | None = None) -> tuple[dict[str, Array], Array]:
+    """Return the posting lists of rows, and the list that each entry is in.
 
-    vertices = frozen(np.sort(numbered(rows.items, slot)[0]))
-    ptr, owners = np.empty(len(vertices) + 1, np.int64), np.empty(len(rows.items), np.uint32)
-    local_postings(rows.ptr, rows.items, vertices, slot, ptr, owners)
-    return {VERTICES: vertices, **_postings(frozen(ptr), frozen(owners), sizes)}
-
-
-def postings(rows: CsrRows, sizes: Array) -> dict[str, Array]:
-    """Return the postings of an index that is not sharded: for each item, the rows that have it."""
-
-    ptr, owners, _ = transposed(rows.ptr, rows.items, len(sizes), columns=False)
-    return _postings(ptr, owners, sizes)
-
-
-def _postings(ptr: Array, owners: Array, sizes: Array) -> dict[str, Array]:
-    return dict(zip(POSTINGS, (ptr, owners, min_sizes(ptr, owners, sizes)), strict=True))
+    They are those of all items, if the rows are those of all items; of the items that the rows have, if there is
+    `slot`, scratch of zeros for all items.
+    """
+    if slot is None:
+        ptr, owners, _ = transposed(rows.ptr, rows.items, len(rows.ptr) - 1, columns=False)
+        return {"post_ptr": ptr, "post_rows": owners}, rows.items
+    members, sources = numbered(rows.items, slot)
+    vertices = np.sort(members)
+    sources = frozen(np.searchsorted(vertices, members).astype(np.uint32)[sources])
+    ptr, owners, _ = transposed(rows.ptr, sources, len(vertices), columns=False)
+    return {VERTICES: vertices, "post_ptr": ptr, "post_rows": owners}, sources
 
 
 def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list[Array]:

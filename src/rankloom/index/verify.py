@@ -26,12 +26,10 @@ S = TypeVar("S")
 
 MAX_RANKERS = 10_000
 MAX_SETTING = 2**31 - 1
-#: The arrays of every index: the order of its items, the pattern of its rows, and the transpose of that.
+#: The arrays of every index: the order of its items, and its posting lists.
 SHARED: Layout = {
     "numbers": ("int32", ("n",)),
     "places": ("int32", ("n",)),
-    "row_ptr": ("int64", ("rows + 1",)),
-    "row_items": ("uint32", ("entries",)),
     "post_ptr": ("int64", ("vertices + 1",)),
     "post_rows": ("uint32", ("entries",)),
 }
@@ -116,7 +114,7 @@ def check_arrays(
         try:
             n_rows += check_shard(own, layout, ranges, sizes)
         except DamageError as damage:
-            where = "" if "row_ptr" in arrays else prefix(number)
+            where = "" if "post_ptr" in arrays else prefix(number)
             raise DamageError(f"{where}{damage}") from None
     if n_rows != n:
         raise DamageError(f"its shards have {n_rows} items, not {n}")
@@ -132,12 +130,13 @@ def check_shard(arrays: Mapping[str, Array], layout: Layout, ranges: Ranges, siz
     own: Layout = {name: about for name, about in layout.items() if is_of_shard(about[1])}
     if VERTICES in arrays:
         own = {**own, VERTICES: ("uint32", ("vertices",))}
-    n_rows = max(arrays["row_ptr"].size - 1, 0) if "row_ptr" in arrays else 0
+    n_rows = next(len(arrays[name]) if name in arrays else 0 for name, about in own.items() if about[1][0] == "rows")
     n_vertices = arrays[VERTICES].size if VERTICES in arrays else sizes["n"]
-    entries = arrays.get("row_items", np.empty(0)).size
+    entries = arrays.get("post_rows", np.empty(0)).size
     more = {"rows": n_rows, "vertices": n_vertices, "entries": entries}
-    check_layout(arrays, own, {**sizes, **more, "rows + 1": n_rows + 1, "vertices + 1": n_vertices + 1})
-    check_rows(arrays, sizes["n"], n_rows)
+    check_layout(arrays, own, {**sizes, **more, **{f"{name} + 1": size + 1 for name, size in more.items()}})
+    patterns = (("row_ptr", "row_items", sizes["n"]), ("post_ptr", "post_rows", n_rows))
+    check_rows(arrays, sizes["n"], [pattern for pattern in patterns if pattern[0] in own])
     check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in own}, sizes)
     return n_rows
 
@@ -167,9 +166,8 @@ def check_order(arrays: Mapping[str, Array]) -> None:
         raise DamageError("numbers.npy does not match the other arrays")
 
 
-def check_rows(arrays: Mapping[str, Array], n_items: int, n_rows: int, patterns: Patterns | None = None) -> None:
+def check_rows(arrays: Mapping[str, Array], n_items: int, patterns: Patterns) -> None:
     """Raise `DamageError` unless rows and postings are in range and no row has a number twice."""
-    patterns = patterns or (("row_ptr", "row_items", n_items), ("post_ptr", "post_rows", n_rows))
     vertices = arrays.get(VERTICES)
     if vertices is not None and (
         vertices.max(initial=0) >= max(n_items, 1) or not (vertices[1:] > vertices[:-1]).all()

@@ -25,7 +25,7 @@ from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter, Mask
 from rankloom.weft import WeftIndex
-from rankloom.weft.votes import NEIGHBORS_WEIGHT, Rules, Voter, count, weft_depth
+from rankloom.weft.votes import NEIGHBORS_WEIGHT, Ballots, Rules, Voter, weft_depth
 from rankloom.weft.weights import AGREED
 
 DESCRIBED = ("weft", "fg")  # methods that use lists only to describe the query
@@ -121,7 +121,7 @@ class FusionRun:
         ballots = self._ballots(*self._vote_list())
 
         def explain(query: int, item: int) -> Explanation:
-            *votes, ours = (_vote(ballot, query, item) for ballot in ballots)
+            *votes, ours = ballots.of(query, item)
             parts = [
                 Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote, name)
                 for name, vote in zip(self.lists, votes, strict=True)
@@ -132,11 +132,11 @@ class FusionRun:
             total = sum(part.contribution for part in parts)
             return Explanation(self.queries.labels[query], self.ids[item], "vote", total, tuple(parts))
 
-        return count(ballots, self.request.n), explain
+        return ballots.fused, explain
 
-    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> list[Ranks]:
-        """Return what each ranker, then weft, adds to the score of each item."""
-        return index.ballots(self._voters(), found, self._rules())
+    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> Ballots:
+        """Return the votes of each ranker and of weft."""
+        return index.ballots(self._voters(), found, self.request.n, self._rules())
 
     def _voters(self) -> list[Voter]:
         listed = np.unique(np.concatenate([own.items.reshape(-1) for own in self.lists.values()]))
@@ -246,12 +246,6 @@ def _explaining(explain: Callable[[int, int], Explanation], where: Filter) -> Ca
         return replace(why, parts=tuple(sorted(shown, key=lambda part: -part.contribution)))
 
     return visible
-
-
-def _vote(ballot: Ranks, query: int, item: int) -> float:
-    """Return what a voter adds to the score of an item."""
-    column = np.flatnonzero(ballot.items[query] == item)
-    return float(ballot.scores[query, column[0]]) if len(column) and ballot.scores is not None else 0.0
 
 
 def _scaled(why: Explanation, vote: float) -> list[Part]:

@@ -26,7 +26,7 @@ from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter, Mask
 from rankloom.threads import Scratch
 from rankloom.weft import WeftIndex
-from rankloom.weft.votes import IN_ORDER, N_NEAREST, Voter, cast, nearest_of
+from rankloom.weft.votes import IN_ORDER, N_NEAREST, Ballots, Voter, cast, nearest_of
 
 NEIGHBORS = ("listed", "all")
 COSINE = "cosine"
@@ -217,7 +217,7 @@ class GivenRun(FusionRun):
         """The ids of items and guests."""
         return self.given.ids
 
-    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> list[Ranks]:
+    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> Ballots:
         """Return the votes, counted among the items that matter: listed ones, and those of weft's list."""
         there = np.unique(np.concatenate([self.given.items, found.items[0][found.items[0] != PAD]])).astype(np.intp)
         local = Local(there, len(self.given.ids))
@@ -226,8 +226,10 @@ class GivenRun(FusionRun):
             replace(voter, lists=local.ranks(voter.lists), nearest=self._nearest(name, local, known))
             for name, voter in zip(self.lists, self._voters(), strict=True)
         ]
-        ballots = cast(voters, local.ranks(found), self._rules(), Scratch(len(there) + 1))
-        return [local.outside(ballot) for ballot in ballots]
+        scratch = Scratch(len(there) + 1)
+        fused, items, votes = cast(voters, local.ranks(found), self.request.n, self._rules(), scratch)
+        best = Ranks.trusted(local.outside(fused.items), fused.scores, local.n_items, kind="queries")
+        return Ballots(best, local.outside(items), votes)
 
     def _voters(self) -> list[Voter]:
         weights, nobody = self._ranker_weights(), nearest_of(*_EMPTY)
@@ -279,10 +281,9 @@ class Local:
         """Return lists by local numbers."""
         return Ranks.trusted(self.inside(ranks.items), ranks.scores, len(self.numbers) + 1, kind="queries")
 
-    def outside(self, ranks: Ranks) -> Ranks:
-        """Return lists by the numbers that items had."""
-        items = np.append(self.numbers, PAD).astype(np.int32)[ranks.items]
-        return Ranks.trusted(items, ranks.scores, self.n_items, kind="queries")
+    def outside(self, items: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the numbers that items had."""
+        return np.append(self.numbers, PAD).astype(np.int32)[items]
 
 
 def fuse_given(state: State, queries: QueryBatch, request: Request, given: GivenLists) -> FusedAnswers:

@@ -17,7 +17,7 @@ from rankloom.searcher.store import Mask
 from rankloom.searcher.tail import joined
 from rankloom.weft import WeftIndex
 from rankloom.weft.growth import grown
-from rankloom.weft.votes import Rules, Voter
+from rankloom.weft.votes import Ballots, Rules, Voter
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +60,9 @@ class GrownIndex:
         found = self.index.vote_list(self._inside(queries), k, allowed=slots.mask(allowed))
         return Ranks.trusted(slots.outside(found.items), found.scores, len(slots), kind="queries")
 
-    def ballots(self, voters: Sequence[Voter], found: Ranks, rules: Rules) -> list[Ranks]:
-        """Return what each voter, then weft, adds to the score of each document."""
-        return self.index.ballots(voters, found, rules)
+    def ballots(self, voters: Sequence[Voter], found: Ranks, k: int, rules: Rules) -> Ballots:
+        """Return the k documents with most votes for each query, and the votes."""
+        return self.index.ballots(voters, found, k, rules)
 
     def explain(
         self,

@@ -32,7 +32,7 @@ from rankloom.searcher.state import Settings, State, embedded
 from rankloom.searcher.store import Document
 from rankloom.searcher.tail import prefixed
 from rankloom.weft import WeftIndex
-from rankloom.weft.growth import added_rows
+from rankloom.weft.growth import added_lists
 
 MAX_ADDED, MAX_DELETED = 0.1, 0.2  # shares of the documents of the build, and of all slots, before a merge
 BLOCK = 2**24  # pairs of old and new items that are compared at once
@@ -112,7 +112,7 @@ def _appended(state: State, documents: Documents, models: Mapping[str, Model], n
         arrays |= prefixed(f"ranker{number}", more.row_arrays()) | prefixed(f"lists{number}", found)
     grown = {}
     for number, (names, index) in enumerate(state.grown.items()):
-        rows = added_rows(index.index, [lists[name] for name in names], n)
+        rows = added_lists(index.index, [lists[name] for name in names], n)
         grown[names] = index.appended(rows, [lists[name] for name in names])
         arrays |= prefixed(f"index{number}", rows)
     new_state = replace(state, item_lists=lists, grown=grown, tail=state.tail.appended(arrays, n))

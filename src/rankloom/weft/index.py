@@ -7,19 +7,29 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom._kernels.weft.arguments import UNIT, Rows
 from rankloom.errors import InputError, whole_number
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation, Part
 from rankloom.index.row_table import Chosen
 from rankloom.index.settings import Absent, numbered_queries
-from rankloom.ranks import Ranks
+from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name
 from rankloom.ranks.arrays import Bools
 from rankloom.threads import Progress, running
 from rankloom.weft.row_kind import COMPARATOR, MET, WeftRows, WeftSettings
-from rankloom.weft.votes import MIN_MET, NEIGHBORS_WEIGHT, VOTE_DEPTH, Rules, Voter, cast, count, nearest_of, weft_depth
+from rankloom.weft.votes import (
+    MIN_MET,
+    NEIGHBORS_WEIGHT,
+    VOTE_DEPTH,
+    Ballots,
+    Rules,
+    Voter,
+    cast,
+    nearest_of,
+    weft_depth,
+)
 from rankloom.weft.weights import Weights, field_parts, positive_weights
 
 CUTOFF = 20  # how much of each list makes up a row
@@ -185,11 +195,10 @@ class WeftIndex(CollectionIndex[Rows]):
         """
         rows, ids = self._external_rows(queries, False, "error")
         table, mask, n = self._served or self._table, self._table.mask(allowed), min(weft_depth(k), self.n_items)
-        if not self.settings.comparable or not all(self.settings.comparable):
-            met = table.search(MET, rows, mask, MIN_MET).scores
-            enough = met[:, ::-1].cumsum(axis=1) >= n
-            rows = rows._replace(own=frozen(-np.maximum(enough.sum(axis=1), 1).astype(np.int32)))
-        best = table.search(COMPARATOR, rows, mask, n)
+        if self.settings.comparable and all(self.settings.comparable):
+            best = table.search(COMPARATOR, rows, mask, n)
+        else:
+            best = _of_most_met(table.search(MET, rows, mask, MIN_MET * n), n)
         return Ranks.trusted(*best, self.n_items, item_ids=self.item_ids, query_ids=ids, kind="queries")
 
     def add_votes(
@@ -209,11 +218,11 @@ class WeftIndex(CollectionIndex[Rows]):
         given = positive_weights(weights, settings.n_rankers)
         flags = zip(settings.symmetric or no, settings.exhaustive or no, given, strict=True)
         voters = [Voter(own, items, *known) for own, items, known in zip(lists, near, flags, strict=True)]
-        return count(self.ballots(voters, found, Rules(neighbors_weight, self.n_items)), k)
+        return self.ballots(voters, found, k, Rules(neighbors_weight, self.n_items)).fused
 
-    def ballots(self, voters: Sequence[Voter], found: Ranks, rules: Rules) -> list[Ranks]:
-        """Return what each voter, then weft, adds to the score of each item: `votes.cast`."""
-        return cast(voters, found, rules, self._table.slots)
+    def ballots(self, voters: Sequence[Voter], found: Ranks, k: int, rules: Rules) -> Ballots:
+        """Return the k items with most votes for each query, and the votes: `votes.cast`."""
+        return cast(voters, found, k, rules, self._table.slots)
 
     def explain(
         self,
@@ -264,6 +273,15 @@ class WeftIndex(CollectionIndex[Rows]):
     def _field(self, field: int) -> str:
         names = self.settings.rankers or tuple(f"ranker {r}" for r in range(1, self.settings.n_rankers + 1))
         return (FUSED, *names)[field]
+
+
+def _of_most_met(best: ScoredLists, n: int) -> ScoredLists:
+    """Return the last list of each query that is full, or the first, without the items that score 0."""
+    items, scores = (array.reshape(-1, MIN_MET, n) for array in best)
+    full = items[:, :, -1] != PAD
+    full[:, 0] = True
+    last = np.arange(len(full)), MIN_MET - 1 - full[:, ::-1].argmax(axis=1)
+    return ScoredLists(np.where(scores[last] > 0, items[last], np.int32(PAD)), scores[last])
 
 
 def _weight(row: Rows, item: int, field: int) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankloom._kernels import contiguous
 from rankloom.index.job import Job, Step
-from rankloom.index.shard import prefix, shard_postings
+from rankloom.index.shard import prefix
 from rankloom.index.steps import depth_of, normalize_part, tables
-from rankloom.weft.row_kind import ROWS, WeftSettings
-from rankloom.weft.rows import expanded, item_lists, neighbors_of
+from rankloom.weft.row_kind import WeftSettings
+from rankloom.weft.rows import expanded, item_lists, neighbors_of, posted
 from rankloom.weft.votes import N_NEAREST, nearest
 from rankloom.weft.weights import shares_of
 
@@ -45,10 +46,9 @@ def expand_part(job: Job, number: int) -> None:
     """Expand the lists of a part, and transpose the rows."""
     lists, settings = job.read("lists"), WeftSettings(**job.spec["settings"])
     neighbors = neighbors_of(lists, job.order, job.read("shares"), settings)
-    rows = expanded(lists, neighbors, job.scratch, are_items=True, part=job.part(number))
+    rows = expanded(contiguous(lists[:, slice(*job.part(number))]), neighbors, job.scratch, are_items=True)
     with job.scratch.borrowed() as slot:
-        found = shard_postings(rows, rows.sizes, slot)
-    own = {**dict(zip(ROWS, rows, strict=True)), **found}
+        own = posted(rows, slot)
     job.store({prefix(number) + name: array for name, array in own.items()})
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom._kernels.weft.arguments import Rows
+from rankloom._kernels.weft.arguments import Posted, Rows
 from rankloom.errors import InputError, brief, check_flag, whole_number
 from rankloom.index.job import Job, Step
 from rankloom.index.normalize import normalize_collection, normalize_queries
@@ -18,14 +18,13 @@ from rankloom.index.order import Order
 from rankloom.index.row_kind import Comparison, HowToCompare, Kernel, RowKind
 from rankloom.index.row_table import ALL, QueryRows, RowTable
 from rankloom.index.settings import IndexSettings, checked_flags
-from rankloom.index.shard import postings
 from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.io.text_file import Plain
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch
-from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of
-from rankloom.weft.votes import N_NEAREST, stacked_nearest
+from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of, posted
+from rankloom.weft.votes import MIN_MET, N_NEAREST, stacked_nearest
 from rankloom.weft.weights import (
     AGREED,
     Weights,
@@ -37,9 +36,8 @@ from rankloom.weft.weights import (
     shares_of,
 )
 
-ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 COMPARATOR = "weft"  # there is only one
-MET = "met"  # in its place, to count what rows share
+MET = "met"  # the same, with a list of those that share so many entries, for each number
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +78,14 @@ class WeftRows(RowKind[Rows]):
     keep_nearest: bool = False
 
     SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
-    ROWS: ClassVar[tuple[str, ...]] = ROWS
-    ROW_TYPE: ClassVar[type[Rows]] = Rows
+    ROWS: ClassVar[tuple[str, ...]] = ("post_weights", "row_sizes")
+    CONTENT: ClassVar[type[Posted]] = Posted
     LAYOUT: ClassVar[Layout] = {  # with m rankers, and the cutoff L
         **SHARED,
         "lists": ("int32", ("m", "n", "L")),
         "shares": ("float64", ("m",)),
-        "row_weights": ("uint16", ("entries", "m + 1")),
         "row_sizes": ("uint32", ("rows", "m + 1")),
-        "post_least": ("uint32", ("vertices", "m + 1")),
+        "post_weights": ("uint16", ("entries + 1", "m + 1")),
     }
     OPTIONAL: ClassVar[Layout] = {  # what only votes need
         "nearest": ("int32", ("m", "n", N_NEAREST)),
@@ -120,43 +117,54 @@ class WeftRows(RowKind[Rows]):
         weights = cast("Sequence[float] | None", how)
         return COMPARATOR if weights is None else tuple(positive_weights(weights, self.settings.n_rankers))
 
-    def sizes(self, rows: Rows) -> Array:
-        return rows.sizes
-
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
         """Return the arrays of the method: order, lists, weights, rows, postings."""
         cutoff = max(self.settings.cutoff, AGREEMENT.cutoff)
         order, normalized = normalize_collection(collection, cutoff, self.settings)
         shares = _agreement(normalized, order) if self.weights == AGREED else shares_of(have_lists(normalized))
         nearest = stacked_nearest(collection) if self.keep_nearest else {}
-        return self.arrays(item_lists(normalized, self.settings.cutoff), order, shares) | nearest
+        return self.all_arrays(item_lists(normalized, self.settings.cutoff), order, shares) | nearest
 
-    def arrays(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
+    def all_arrays(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
         """Return the arrays of an index by the lists of the items and the weights of the rankers."""
         neighbors = neighbors_of(lists, order, shares, self.settings)
         rows = expanded(lists, neighbors, Scratch(lists.shape[1]), are_items=True)
-        named = {**dict(zip(ROWS, rows, strict=True)), **postings(rows, rows.sizes)}
-        return {**order._asdict(), "lists": lists, "shares": shares, **named}
+        return {**order._asdict(), "lists": lists, "shares": shares, **self.arrays(rows)}
+
+    def arrays(self, rows: Rows, slot: Array | None = None) -> dict[str, Array]:
+        return posted(rows, slot)
+
+    def rows(self, numbers: Array, table: RowTable[Rows]) -> Rows:
+        """Return the rows of items, expanded once more: only their posting lists are stored."""
+        return self._expanded(table.arrays["lists"][:, numbers], table, are_items=True)
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Rows]) -> Rows:
-        own = frozen(stack_lists(normalize_queries(lists, virtual, table), self.settings.cutoff))
+        own = stack_lists(normalize_queries(lists, virtual, table), self.settings.cutoff)
+        return self._expanded(own, table, are_items=False)
+
+    def _expanded(self, own: Int32s, table: RowTable[Rows], *, are_items: bool) -> Rows:
         neighbors = neighbors_of(table.arrays["lists"], table.order, table.arrays["shares"], self.settings)
-        return expanded(own, neighbors, table.slots, are_items=False)
+        return expanded(frozen(own), neighbors, table.slots, are_items=are_items)
+
+    @property
+    def n_sums(self) -> int:
+        fields = self.settings.n_rankers + 1
+        return max(-(-fields // 4) * 4, fields + 1)  # added four at a time; the last is followed by a count
 
     def linked(self, rows: Rows, members: Array | None, table: RowTable[Rows]) -> Rows:
         return rows
 
     def kernel(self, comparator: Comparison, table: RowTable[Rows]) -> Kernel:
-        from rankloom._kernels.weft.search import count_met, search
+        from rankloom._kernels.weft.search import search
 
         weights = None if isinstance(comparator, str) else comparator
         parts = field_parts(table.arrays["shares"], weights)
-        return partial(count_met if comparator == MET else search, parts)
+        return partial(search, parts, MIN_MET if comparator == MET else 1)
 
     def item_bytes(self, depth: int) -> int:
         settings = self.settings
         entries = max_entries(settings.n_rankers, settings.cutoff, settings.expand, settings.width)
-        return 24 * min(settings.depth, depth) + entries * (6 + 2 * settings.n_rankers)
+        return 24 * min(settings.depth, depth) + entries * (12 + 4 * settings.n_rankers)
 
     def steps(self, job: Job) -> list[Step]:
         from rankloom.weft.on_disk import weft_steps
@@ -178,7 +186,7 @@ def _agreement(normalized: Sequence[Int32s], order: Order) -> Floats:
     unlike = rarity(lists, scratch) * [has or not any(listed) for has in listed]
     unlike = frozen(unlike / unlike.sum())
     kind = WeftRows(replace(AGREEMENT, n_rankers=len(lists)))
-    table = RowTable(kind, kind.arrays(lists, order, unlike))
+    table = RowTable(kind, kind.all_arrays(lists, order, unlike))
     rows = np.arange(table.n_items, dtype=np.int32)
     first = table.search(COMPARATOR, QueryRows(rows, rows, order.numbers), ALL, AGREEMENT.cutoff).items
     inside = frozen(np.where(first == PAD, PAD, order.places[first]).astype(np.int32))

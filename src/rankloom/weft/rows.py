@@ -20,6 +20,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import Neighbors, NewRows, Rows
 from rankloom.index.order import Order
+from rankloom.index.shard import postings
 from rankloom.ranks import stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch, run_blocks
@@ -57,15 +58,11 @@ def max_entries(n_rankers: int, cutoff: int, expand: int, width: int | None) -> 
     return room if width is None else min(room, (n_rankers + 1) * width + 1)
 
 
-def expanded(
-    own: Int32s, neighbors: Neighbors, scratch: Scratch, *, are_items: bool, part: tuple[int, int] | None = None
-) -> Rows:
-    """Return the expanded rows of lists, of the items (`are_items`) or of external queries, or of those in `part`."""
+def expanded(own: Int32s, neighbors: Neighbors, scratch: Scratch, *, are_items: bool) -> Rows:
+    """Return the expanded rows of lists, of items (`are_items`) or of external queries."""
     from rankloom._kernels.weft.expand import expand
 
     m, n_rows, length = own.shape
-    offset, end = part or (0, n_rows)
-    n_rows = end - offset
     room = max_entries(m, length, neighbors.expand, None)
     kept = max_entries(m, length, neighbors.expand, neighbors.width)
     sizes, ends = np.empty((n_rows, m + 1), np.uint32), np.empty(n_rows, np.int64)
@@ -76,13 +73,23 @@ def expanded(
         weights = np.empty((items.size, m + 1), np.uint16)
         new = NewRows(ends[start:stop], items, weights, sizes[start:stop])
         with scratch.borrowed() as slot:
-            expand(offset + start, offset + stop, own, are_items, neighbors, slot, new)
+            expand(start, stop, own, are_items, neighbors, slot, new)
         used = ends[stop - 1]
         blocks[start] = items[:used].copy(), weights[:used].copy()
 
     block = max(1, min(ROW_BLOCK, MAX_BLOCK_ENTRIES // kept))
     run_blocks(work, n_rows, stage="Expanding", block=block)
     return _joined(blocks, ends, sizes)
+
+
+def posted(rows: Rows, slot: Array | None = None) -> dict[str, Array]:
+    """Return the posting lists of rows, with the weights of their entries, and the sizes; `slot` as in `postings`."""
+    from rankloom._kernels.weft.expand import post_weights
+
+    found, lists = postings(rows, slot)
+    weights = np.zeros((len(lists) + 1, rows.weights.shape[1]), np.uint16)
+    post_weights(lists, rows.weights, found["post_ptr"][:-1].copy(), weights)
+    return {**found, "post_weights": frozen(weights), "row_sizes": rows.sizes}
 
 
 def neighbors_of(lists: Int32s, order: Order, shares: Floats, settings: WeftSettings) -> Neighbors:

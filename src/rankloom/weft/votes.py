@@ -11,10 +11,10 @@ import numpy as np
 from rankloom._kernels import contiguous, frozen
 from rankloom._kernels.weft.arguments import Nearest, Standing
 from rankloom.errors import check_range
+from rankloom.index.row_table import empty_best
 from rankloom.ranks import PAD, Ranks
-from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s
+from rankloom.ranks.arrays import Array, Float32s, Int32s
 from rankloom.ranks.normalizations import rank_norm
-from rankloom.ranks.pool import Pool, fuse_pools
 from rankloom.threads import Scratch, run_blocks
 
 VOTE_DEPTH = 300  # items of each ranker's list that get votes
@@ -89,56 +89,26 @@ def nearest_of(items: Int32s, scores: Float32s | None, rows: Int32s = IN_ORDER) 
     return Nearest(contiguous(items), contiguous(scores), contiguous(rows))
 
 
-def cast(voters: Sequence[Voter], found: Ranks, rules: Rules, scratch: Scratch) -> list[Ranks]:
-    r"""Return what each voter, then weft, adds to the score of each item that it lists.
+class Ballots(NamedTuple):
+    """The fused lists of queries, and what each voter, weft last, adds to the score of each item that it lists."""
+
+    fused: Ranks
+    items: Int32s  #: of shape (m + 1, n_queries, depth), as are `votes`
+    votes: Float32s
+
+    def of(self, query: int, item: int) -> list[float]:
+        """Return what each voter adds to the score of an item."""
+        return np.where(self.items[:, query] == item, self.votes[:, query], 0.0).sum(axis=1).tolist()  # type: ignore[no-any-return]
+
+
+def cast(voters: Sequence[Voter], found: Ranks, k: int, rules: Rules, scratch: Scratch) -> Ballots:
+    r"""Return the votes of the rankers' lists and of weft's, and the k items with most of them for each query.
 
     With the z of a score by the mean and the deviation of the first 100 of its list (those of a symmetric ranker are
     lowered by half the mean score of the item's 20 nearest), t the 100th largest z, y = z, below the floor t + 0.3
     (z - t), w the weight of a ranker by the coherence of its list, and 0 for what is in no list, the score is
 
     .. math:: V(a) = \sum_r w_r\, (y_r(a) - y_r(0)) + 0.35\, m\, (z_{weft}(a) - z_{weft}(0))
-    """
-    check_range(0, 100, neighbors_weight=rules.neighbors_weight)
-    standings = [_stand(one.lists, rules.n_items, one.hubs, one.exhaustive) for one in voters]
-    weights = coherence_weights(standings, [one.nearest for one in voters], scratch)
-    ballots = [
-        _ballot(one.lists, standing, weight * one.weight)
-        for one, standing, weight in zip(voters, standings, weights, strict=True)
-    ]
-    ours = _stand(found, rules.n_items)
-    return [*ballots, _ballot(found, ours._replace(floor=ours.rest), rules.neighbors_weight * len(voters))]
-
-
-def count(ballots: Sequence[Ranks], k: int) -> Ranks:
-    """Return the k items with most votes for each query."""
-    return fuse_pools(ballots, min(k, ballots[0].n_items), _votes)
-
-
-def _votes(pool: Pool) -> Floats:
-    return pool.fold(np.add, [_scores(ranks) for ranks in pool.ranks], 0.0)
-
-
-def _scores(lists: Ranks) -> Float32s:
-    return lists.scores if lists.scores is not None else rank_norm(lists).astype(np.float32)
-
-
-def _stand(lists: Ranks, n_items: int, hubs: Nearest = NOBODY, exhaustive: bool = False) -> Standing:
-    """Return lists sorted by their corrected scores, with the z of these."""
-    from rankloom._kernels.weft.votes import stand
-
-    rows, shape = lists.n_queries, lists.items.shape
-    out = Standing(np.full(shape, PAD, np.int32), np.zeros(shape), np.zeros(rows), np.zeros(rows))
-    items, scores = contiguous(lists.items), contiguous(_scores(lists))
-
-    def work(start: int, stop: int) -> None:
-        stand(start, stop, items, scores, exhaustive, n_items, hubs, out)
-
-    run_blocks(work, rows, stage="Voting", block=BLOCK)
-    return Standing(*map(frozen, out))
-
-
-def coherence_weights(standings: Sequence[Standing], nearest: Sequence[Nearest], scratch: Scratch) -> Floats:
-    r"""Return the weight of each ranker for each query, by how coherent its list is, shape (m, n_queries).
 
     .. math:: D_r = \tfrac14 \Big( ac(r, r) + 2\, c(r, r) + \tfrac{1}{m - 1} \sum_{g \ne r} ac(r, g) + 2\, c(r, g)
         \Big), \quad w_r = 1 + \mathrm{clip}(D_r - \bar D, -0.6, 0.6)
@@ -147,36 +117,30 @@ def coherence_weights(standings: Sequence[Standing], nearest: Sequence[Nearest],
     the first one's list by g; ac(r, g) is the correlation, over the first 50, of an item's z with the mean of what its
     10 nearest by g have above the floor.
     """
-    m, rows = len(standings), len(standings[0].rest)
-    if m == 1:
-        return np.ones((1, rows))
-    coherence = np.zeros((m, rows))
-    for r, standing in enumerate(standings):
-        for g, near in enumerate(nearest):
-            coherence[r] += _cohere(standing, near, scratch) / (1 if g == r else m - 1)
-    coherence /= 4
-    weights: Floats = 1 + np.clip(coherence - sum(coherence) / m, -MAX_TILT, MAX_TILT)
-    return weights
+    from rankloom._kernels.weft.votes import cohere, count, stand
 
-
-def _cohere(standing: Standing, nearest: Nearest, scratch: Scratch) -> Floats:
-    from rankloom._kernels.weft.votes import cohere
-
-    out = np.zeros(len(standing.rest))
+    check_range(0, 100, neighbors_weight=rules.neighbors_weight)
+    m, rows, depths = len(voters), found.n_queries, [one.depth for one in (*(v.lists for v in voters), found)]
+    shape = (m + 1, rows, max(depths))
+    standing = Standing(np.full(shape, PAD, np.int32), np.zeros(shape), np.zeros(shape[:2]), np.zeros(shape[:2]))
+    all_voters = [*voters, Voter(found, NOBODY, weight=rules.neighbors_weight * m)]
+    factors = np.array([one.weight for one in all_voters])
+    given = [(contiguous(one.lists.items), contiguous(_scores(one.lists))) for one in all_voters]
+    coherence, votes = np.zeros((m, rows)), np.zeros(shape, np.float32)
+    best = empty_best(rows, min(k, found.n_items, sum(depths)))
 
     def work(start: int, stop: int) -> None:
+        for own, lists, one in zip(zip(*standing, strict=True), given, all_voters, strict=True):
+            stand(start, stop, *lists, one.exhaustive, rules.n_items, one.hubs, Standing(*own))
         with scratch.borrowed() as slot:
-            cohere(start, stop, standing, nearest, slot, out)
+            for number, one in enumerate(voters if m > 1 else ()):
+                cohere(start, stop, standing, number, one.nearest, slot, coherence)
+            count(start, stop, standing, coherence, factors, slot, votes, best)
 
-    run_blocks(work, len(out), stage="Voting", block=BLOCK)
-    return out
+    run_blocks(work, rows, stage="Voting", block=BLOCK)
+    fused = voters[0].lists.replaced(items=best.items, scores=best.scores, recall=None)
+    return Ballots(fused, standing.items, votes)
 
 
-def _ballot(lists: Ranks, standing: Standing, weight: float | Floats) -> Ranks:
-    """Return what a voter adds to the score of each item that it lists."""
-    z, rest, floor = standing.z, standing.rest[:, None], standing.floor[:, None]
-    least = floor + LEAK * (rest - floor)
-    votes = np.where(z >= floor, z, floor + LEAK * (z - floor)) - least
-    votes *= np.reshape(weight, (-1, 1))
-    scores = np.where(standing.items == PAD, 0.0, votes).astype(np.float32)
-    return lists.replaced(items=standing.items, scores=scores, recall=None)
+def _scores(lists: Ranks) -> Float32s:
+    return lists.scores if lists.scores is not None else rank_norm(lists).astype(np.float32)

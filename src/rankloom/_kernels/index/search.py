@@ -63,8 +63,7 @@ def clear(members, slot):
 
 @kernel
 def lower_to_sizes(ptr, rows, sizes, out):
-    """Lower row x of `out` to the smallest size, field by field, of the rows in posting list x."""
-    for item in range(out.shape[0]):
+    """Lower element x of `out` to the smallest size of the rows in posting list x."""
+    for item in range(out.size):
         for entry in range(ptr[item], ptr[item + 1]):
-            for field in range(out.shape[1]):
-                out[item, field] = min(out[item, field], sizes[rows[entry], field])
+            out[item] = min(out[item], sizes[rows[entry]])

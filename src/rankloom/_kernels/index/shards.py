@@ -1,4 +1,4 @@
-"""Rows of an index that is cut into shards: numbering of members, copies of rows, and transposed lists."""
+"""Rows of an index that is cut into shards: numbering of members, copies of rows, and entries by part."""
 
 from rankloom._kernels.jit import kernel
 from rankloom._kernels.lists import length_of
@@ -28,28 +28,6 @@ def copy_rows(at, rows, first, width, ptr, values, out_ptr, out):
         row = rows[x] - first
         size = (ptr[row + 1] - ptr[row]) * width
         copy_first(values[ptr[row] * width :], size, out[out_ptr[x] * width :])
-
-
-@kernel
-def local_postings(ptr, items, vertices, slot, post_ptr, post_rows):
-    """List for each vertex the rows that have it, ascending; `slot` is scratch of zeros, cleared before returning."""
-    for x in range(vertices.size):
-        slot[vertices[x]] = x + 1
-    post_ptr[:] = 0
-    for item in items:
-        post_ptr[slot[item]] += 1
-    for x in range(1, post_ptr.size):
-        post_ptr[x] += post_ptr[x - 1]
-    for row in range(ptr.size - 2, -1, -1):  # from the end, so that the starts are right afterwards
-        for entry in range(ptr[row], ptr[row + 1]):
-            x = slot[items[entry]] - 1
-            post_ptr[x + 1] -= 1
-            post_rows[post_ptr[x + 1]] = row
-    for x in range(1, post_ptr.size):
-        post_ptr[x - 1] = post_ptr[x]
-    post_ptr[post_ptr.size - 1] = items.size
-    for x in range(vertices.size):
-        slot[vertices[x]] = 0
 
 
 @kernel

@@ -16,6 +16,16 @@ class Rows(NamedTuple):
     sizes: np.ndarray  # (rows, fields): the sum of the weights of a row
 
 
+class Posted(NamedTuple):
+    """The rows of an index, searched by their posting lists.
+
+    `weights` has the weights of each entry of these, by field, and a row more, so that four can be read at a time.
+    """
+
+    weights: np.ndarray  # (entries + 1, fields)
+    sizes: np.ndarray  # (rows, fields)
+
+
 class Neighbors(NamedTuple):
     """What rows are expanded with: the lists of all items by each ranker, and how.
 

@@ -173,7 +173,7 @@ def write_row(n, at, row, out, room):
 def expand(start, stop, own, inside, neighbors, slot, out):
     """Expand the lists `own[:, start:stop]` to consecutive rows.
 
-    `inside` is True if list q is that of item q, which is then first in it. `slot` is scratch of zeros, cleared before
+    `inside` is True if list q is that of an item, which is then first in it. `slot` is scratch of zeros, cleared before
     returning.
     """
     m, _, length = own.shape
@@ -190,7 +190,7 @@ def expand(start, stop, own, inside, neighbors, slot, out):
     skip = 1 if inside else 0
     at = 0
     for q in range(start, stop):
-        own_item = q if inside else -1
+        own_item = own[0, q, 0] if inside else -1
         n = np.uint64(0)
         for r in range(m):
             n, divisors[r + 1] = expand_ranker(own[r, q], r, skip, neighbors, n, room)
@@ -198,6 +198,16 @@ def expand(start, stop, own, inside, neighbors, slot, out):
         for f in range(m + 1):
             settle(n, divisors[f], own_item, neighbors, room.total[f], room)
         at = write_row(n, at, q - start, out, room)
+
+
+@kernel
+def post_weights(items, weights, ends, out):
+    """Write the weights of entries in the order of posting lists; `ends` has the starts of these, and is advanced."""
+    for entry in range(items.size):
+        at = ends[items[entry]]
+        ends[items[entry]] += 1
+        for f in range(weights.shape[1]):
+            out[at, f] = weights[entry, f]
 
 
 @kernel

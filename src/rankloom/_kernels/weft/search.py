@@ -1,7 +1,8 @@
 """Exact search of the rows of weft, and the parts of a similarity.
 
-All fields of a row share a sparsity pattern, so a posting list leads to the rows that share an item in any field, and
-one pass over a row compares all fields. Slots are as in `expand`.
+All fields of a row share a sparsity pattern, so a posting list leads to the rows that share an item in any field. What
+these have in common with the query is added up over the posting lists of its entries, for all fields at once. Long
+lists, of hubs, come last: rows in no other list are left out if they cannot be among the best.
 """
 
 from math import exp, log
@@ -10,21 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ZERO
-from rankloom._kernels.index.search import SLACK, any_postings, clear, keep, new_mark, widest
+from rankloom._kernels.index.search import SLACK, any_postings, clear, keep
 from rankloom._kernels.jit import helper, inner, kernel
 from rankloom._kernels.lists import length_of
-from rankloom._kernels.sorting import sort_ascending
-from rankloom._kernels.weft.expand import LOW
+from rankloom._kernels.sorting import copy_first
 
 SHARPNESS = 20.0  # c of the score
-BOUND_UNIT = 1 << 24  # bounds are integers, in units of 1 / BOUND_UNIT: sums are exact in any order
+HUB = 256  # rows in a posting list that comes last
+ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(1, 5))
 
 
 class Query(NamedTuple):
-    """One query that has been laid out: its item, the weights and posting lists of its entries, its sizes, and its
-    best items so far.
+    """One query: its item, -1 if it is external, the weights and posting lists of its entries, its sizes.
 
-    An external query has no item: `own` is -1, or -n if only rows that have n of its entries are compared.
+    Row n of `items` and `sims` has the best items so far of those that share more than n entries with it.
     """
 
     own: int
@@ -36,123 +36,105 @@ class Query(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch of a search, and the weights of the target in a flat array."""
+    """Scratch of a search, and the weights of all posting lists in a flat array.
 
-    target_weights: np.ndarray
-    query: np.ndarray  # the weights of the query, by slot and field
-    gain: np.ndarray
-    walk: np.ndarray
-    spare: np.ndarray
-    max_gain: np.ndarray
-    bound: np.ndarray
-    common: np.ndarray  # of a candidate, by field, as is `similar`
-    similar: np.ndarray
-    candidates: np.ndarray
+    `sums` has what each row has in common with the query, by field, and the number of entries that it shares.
+    """
+
+    weights: np.ndarray
+    sums: np.ndarray
+    touched: np.ndarray  # the rows that share an entry
+    entry: np.ndarray  # the weights of an entry of the query, padded to a multiple of 4
+    similar: np.ndarray  # by field, as is `rest`
+    rest: np.ndarray  # what the lists of hubs have at most in common with the query
+    found: np.ndarray  # the number of the best so far, by row of `Query.items`, as are `floors` and `counts`
+    floors: np.ndarray  # the mean Jaccard similarity to beat
+    counts: np.ndarray
+    items: np.ndarray  # a copy of the best so far, as is `sims`
+    sims: np.ndarray
 
 
 @helper
-def make_room(width, target, n_fields, n_rows):
-    """Return scratch for queries of fewer than `width` entries and a target of `n_rows` rows."""
+def make_room(target, scratch, n_lists, k):
+    """Return scratch for queries with several lists of the k best."""
+    fields = target.content.sizes.shape[1]
     return Room(
         target.content.weights.reshape(-1),
-        np.zeros(width * n_fields, np.uint32),
-        np.empty(width, np.float64),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty(width, np.uint32),
-        np.empty(width, np.float64),
-        np.empty(n_fields, np.uint32),
-        np.empty(n_fields, np.float64),
-        np.empty(n_rows, np.uint32),
+        scratch.sums,
+        scratch.seen,
+        np.zeros((fields + 3) // 4 * 4, np.uint32),
+        np.empty(fields, np.float64),
+        np.zeros(fields, np.uint32),
+        np.empty(n_lists, np.int64),
+        np.empty(n_lists, np.float64),
+        np.empty(n_lists, np.int64),
+        np.empty(k, np.int32),
+        np.empty(k, np.float32),
     )
 
 
 @inner
-def lay_out(members, weights, slot, query):
-    """Number the items of a query in `slot`, and copy their weights to the flat array `query`, indexed by slot."""
-    fields = weights.shape[1]
-    for x in range(members.size):
-        slot[members[x]] = x + 1
-        for f in range(fields):
-            query[(x + 1) * fields + f] = weights[x, f]
-
-
-@helper
-def plan(query, parts, postings, room):
-    """Order the items for the scan, and bound the mean Jaccard similarity of rows that are new at each step.
-
-    `max_gain` bounds what each item can add to the mean Jaccard similarity, in units of 1 / BOUND_UNIT, rounded up. All
-    together fit in 32 bits, even if sizes from a file are too small: a row whose sum wraps to 0 would become
-    a candidate twice.
-    """
-    sources, weights, size, walk = query.sources, query.weights, query.size, room.walk
-    n = sources.size
-    fields = parts.size
-    left = np.int64(LOW - n)
-    for x in range(n):
-        value = ZERO
-        for f in range(fields):
-            if size[f] > 0:
-                value += parts[f] * weights[x, f] / size[f]
-        gain = min(np.int64(value * BOUND_UNIT), left)
-        left -= gain
-        room.max_gain[x] = np.uint32(gain + 1)
-        room.gain[x] = -value / (postings.stop[sources[x]] - postings.start[sources[x]] + 1)
-    sort_ascending(room.gain, n, walk, room.spare)
-    rest = np.zeros(fields, np.int64)
-    smallest = np.full(fields, LOW, np.int64)
-    room.bound[n] = 0.0
-    for step in range(n - 1, -1, -1):
-        x = walk[step]
-        total = ZERO
-        for f in range(fields):
-            rest[f] += weights[x, f]
-            smallest[f] = min(smallest[f], np.int64(postings.min_size[sources[x], f]))
-            if rest[f] > 0:
-                total += parts[f] * rest[f] / max(size[f] + max(smallest[f] - rest[f], 0), 1)
-        room.bound[step] = total
+def width_of(room):
+    """Return the number of sums of a row: they are added four at a time, and the last is followed by the count."""
+    return max(np.uint64(room.entry.size), np.uint64(room.similar.size) + ONE)
 
 
 @inner
-def common_four(first, last, field, rows, slot, room):
-    """Return the common weight of a row and the query in four fields."""
-    items, weights, query, fields = rows.items, room.target_weights, room.query, np.uint64(room.common.size)
-    c0 = c1 = c2 = c3 = np.uint32(0)
-    one = np.uint64(1)
-    for entry in range(first, last):
-        a = slot[items[entry]] * fields + field
-        e = entry * fields + field
-        c0 = np.uint32(c0 + min(query[a], np.uint32(weights[e])))
-        c1 = np.uint32(c1 + min(query[a + one], np.uint32(weights[e + one])))
-        c2 = np.uint32(c2 + min(query[a + one + one], np.uint32(weights[e + one + one])))
-        c3 = np.uint32(c3 + min(query[a + one + one + one], np.uint32(weights[e + one + one + one])))
-    return c0, c1, c2, c3
+def add_four(at, base, room):
+    """Add the smaller weights of an entry of a posting list and of the query to the sums of a row."""
+    sums, weights, entry, fields = room.sums, room.weights, room.entry, np.uint64(room.similar.size)
+    for f in range(np.uint64(0), fields, FOUR):
+        a, b = base + f, at * fields + f
+        s0 = sums[a] + min(entry[f], np.uint32(weights[b]))
+        s1 = sums[a + ONE] + min(entry[f + ONE], np.uint32(weights[b + ONE]))
+        s2 = sums[a + TWO] + min(entry[f + TWO], np.uint32(weights[b + TWO]))
+        s3 = sums[a + THREE] + min(entry[f + THREE], np.uint32(weights[b + THREE]))
+        sums[a] = np.uint32(s0)  # all after the last load: as one vector
+        sums[a + ONE] = np.uint32(s1)
+        sums[a + TWO] = np.uint32(s2)
+        sums[a + THREE] = np.uint32(s3)
 
 
 @inner
-def common_one(first, last, field, rows, slot, room):
-    """Return the common weight of a row and the query in one field."""
-    items, weights, query, fields = rows.items, room.target_weights, room.query, np.uint64(room.common.size)
-    common = np.uint32(0)
-    for entry in range(first, last):
-        mine = query[slot[items[entry]] * fields + field]
-        common = np.uint32(common + min(mine, np.uint32(weights[entry * fields + field])))
-    return common
+def load(x, query, room):
+    """Copy the weights of entry x of a query; the padding stays 0."""
+    for f in range(query.size.size):
+        room.entry[f] = query.weights[x, f]
 
 
 @inner
-def intersect(s, rows, slot, room):
-    """Compute the common weight of row s and the query in each field."""
-    first, last = np.uint64(rows.ptr[s]), np.uint64(rows.ptr[s + 1])
-    field = np.uint64(0)
-    fields = np.uint64(room.common.size)
-    while field + np.uint64(4) <= fields:
-        for common in common_four(first, last, field, rows, slot, room):
-            room.common[field] = common
-            field += np.uint64(1)
-    while field < fields:
-        room.common[field] = common_one(first, last, field, rows, slot, room)
-        field += np.uint64(1)
+def add_list(x, n, query, target, room):
+    """Add up what each allowed row of the posting list of entry x has in common with it; return the rows touched."""
+    postings, allowed, sums, source = target.postings, target.allowed, room.sums, query.sources[x]
+    width, count = width_of(room), np.uint64(room.similar.size)
+    load(x, query, room)
+    for at in range(np.uint64(postings.start[source]), np.uint64(postings.stop[source])):
+        s = postings.rows[at]
+        if allowed.size > 0 and not allowed[s]:
+            continue
+        base = np.uint64(s) * width
+        if sums[base + count] == 0:
+            room.touched[n] = s
+            n += 1
+        sums[base + count] += np.uint32(1)
+        add_four(at, base, room)
+    return n
+
+
+@inner
+def is_hub(x, query, postings):
+    """Return True if the posting list of entry x is long."""
+    source = query.sources[x]
+    return postings.stop[source] - postings.start[source] > HUB
+
+
+@inner
+def add_lists(hubs, n, query, target, room):
+    """Add up the posting lists of the hubs, or all others; return the number of rows touched."""
+    for x in range(query.sources.size):
+        if is_hub(x, query, target.postings) == hubs:
+            n = add_list(x, n, query, target, room)
+    return n
 
 
 @inner
@@ -184,171 +166,160 @@ def floor_of(sim):
 
 
 @inner
-def compare(s, floor, query, rows, parts, slot, room):
-    """Return the score of the query and row s; 0 if the mean Jaccard similarity is below `floor`."""
-    intersect(s, rows, slot, room)
-    if jaccards(room.common, query.size, rows.sizes[s], parts, room.similar) < floor:
-        return np.float32(0.0)
-    return score(room.similar, parts)
+def clear_sums(s, room):
+    """Set the sums of a row to 0."""
+    width = width_of(room)
+    for a in range(np.uint64(s) * width, (np.uint64(s) + ONE) * width):
+        room.sums[a] = 0
 
 
 @inner
-def record(item, sim, found, floor, query):
-    """Keep an item that is similar; return the number of the best and the mean Jaccard similarity to beat."""
-    if sim > 0.0:
-        found = keep(item, sim, found, query.own, query.items, query.sims)
-        if found == query.items.size:
-            floor = floor_of(query.sims[found - 1])
-    return found, floor
+def compare(s, query, target, parts, room):
+    """Return the mean Jaccard similarity of the query and row s by what was added up."""
+    base = np.uint64(s) * width_of(room)
+    common = room.sums[base : base + np.uint64(query.size.size)]
+    return jaccards(common, query.size, target.content.sizes[s], parts, room.similar)
 
 
 @inner
-def scan_first(mark, query, target, parts, scratch, room):
-    """Compare the rows of the first posting lists, until there are enough results.
-
-    Return the number of lists scanned, that of the results, and the mean Jaccard similarity to beat.
-    """
-    postings, allowed, seen = target.postings, target.allowed, scratch.seen
-    found = length_of(query.items)
-    floor = floor_of(query.sims[found - 1]) if found == query.items.size else 0.0
-    step = 0
-    while step < query.sources.size and found < query.items.size:
-        source = query.sources[room.walk[step]]
-        for entry in range(postings.start[source], postings.stop[source]):
-            s = postings.rows[entry]
-            if seen[s] == mark:
-                continue
-            seen[s] = mark
-            if allowed.size > 0 and not allowed[s]:
-                continue
-            sim = compare(s, floor, query, target.content, parts, scratch.slot, room)
-            found, floor = record(target.numbers[s], sim, found, floor, query)
-        step += 1
-    return step, found, floor
+def floor_so_far(n, query, target, parts, room):
+    """Return a mean Jaccard similarity that all of the best will have: they share at least what was added up."""
+    found, floor = room.found[0], room.floors[0]
+    copy_first(query.items[0], found, room.items)
+    copy_first(query.sims[0], found, room.sims)
+    for t in range(n):
+        s = room.touched[t]
+        if compare(s, query, target, parts, room) > floor:
+            found = keep(target.numbers[s], score(room.similar, parts), found, query.own, room.items, room.sims)
+            if found == room.sims.size:
+                floor = floor_of(room.sims[found - 1])
+    return floor
 
 
 @inner
-def collect(step, floor, mark, query, target, scratch, room):
-    """Add up, for each row that was not compared yet, a bound on what it shares with the query.
-
-    Return the number of such rows, and what the items that were not scanned could still add to each of them.
-    """
-    postings, allowed, sums, sources = target.postings, target.allowed, scratch.sums, query.sources
-    n = 0
-    while step < sources.size and room.bound[step] >= floor:
-        x = room.walk[step]
-        for entry in range(postings.start[sources[x]], postings.stop[sources[x]]):
-            s = postings.rows[entry]
-            if scratch.seen[s] == mark or (allowed.size > 0 and not allowed[s]):
-                continue
-            if sums[s] == 0:
-                room.candidates[n] = s
-                n += 1
-            sums[s] += room.max_gain[x]
-        step += 1
-    rest = np.int64(0)
-    while step < sources.size:
-        rest += room.max_gain[room.walk[step]]
-        step += 1
-    return n, rest
+def reach(s, query, sizes, parts, room):
+    """Return the largest mean Jaccard similarity that row s can have, with the lists of hubs."""
+    base = np.uint64(s) * width_of(room)
+    for f in range(query.size.size):
+        room.entry[f] = min(room.sums[base + np.uint64(f)] + room.rest[f], query.size[f], sizes[s, f])
+    return jaccards(room.entry[: query.size.size], query.size, sizes[s], parts, room.similar)
 
 
 @inner
-def count_entries(query, target, scratch, room):
-    """Count, for each allowed row, the entries of the query that it has; return the number of rows that have any."""
-    postings, allowed, sums = target.postings, target.allowed, scratch.sums
-    n = 0
-    for source in query.sources:
-        for entry in range(postings.start[source], postings.stop[source]):
-            s = postings.rows[entry]
-            if allowed.size > 0 and not allowed[s]:
-                continue
-            if sums[s] == 0:
-                room.candidates[n] = s
-                n += 1
-            sums[s] += 1
-    return n
+def add_found(x, n, query, postings, room):
+    """Add what the touched rows that are in the long posting list of entry x have in common with it."""
+    source = query.sources[x]
+    load(x, query, room)
+    for t in range(n):
+        s = room.touched[t]
+        first, last = postings.start[source], postings.stop[source]
+        while first < last:
+            middle = (first + last) // 2
+            if postings.rows[middle] < s:
+                first = middle + 1
+            else:
+                last = middle
+        if first < postings.stop[source] and postings.rows[first] == s:
+            add_four(np.uint64(first), np.uint64(s) * width_of(room), room)
 
 
 @inner
-def search_met(query, target, parts, scratch, room):
-    """Compare the rows that have enough entries of the query."""
-    found = length_of(query.items)
-    floor = floor_of(query.sims[found - 1]) if found == query.items.size else 0.0
-    for at in range(count_entries(query, target, scratch, room)):
-        s = room.candidates[at]
-        if scratch.sums[s] >= -query.own:
-            sim = compare(s, floor, query, target.content, parts, scratch.slot, room)
-            found, floor = record(target.numbers[s], sim, found, floor, query)
-        scratch.sums[s] = 0
+def add_hubs(n, query, target, parts, room):
+    """Add up the posting lists of hubs, for rows that can be among the best; return how many of these there are."""
+    postings, rest, n_hubs = target.postings, room.rest, 0
+    rest[:] = 0
+    for x in range(query.sources.size):
+        if is_hub(x, query, postings):
+            n_hubs += 1
+            for f in range(rest.size):
+                rest[f] += query.weights[x, f]
+    if n_hubs == 0:
+        return n
+    floor, untouched = floor_so_far(n, query, target, parts, room), ZERO
+    for f in range(rest.size):
+        untouched += parts[f] * rest[f] / max(query.size[f], 1)
+    if untouched >= floor:
+        return add_lists(True, n, query, target, room)
+    left = 0
+    for t in range(n):
+        s = room.touched[t]
+        if reach(s, query, target.content.sizes, parts, room) < floor:
+            clear_sums(s, room)
+        else:
+            room.touched[left] = s
+            left += 1
+    for x in range(query.sources.size):
+        if is_hub(x, query, postings):
+            add_found(x, left, query, postings, room)
+    return left
+
+
+@inner
+def lowest_list(n, k, room):
+    """Return the last list of the best that will be full, or the first: rows that share fewer entries do not matter."""
+    counts, total = room.counts, 0
+    counts[:] = 0
+    for t in range(n):
+        met = room.sums[np.uint64(room.touched[t]) * width_of(room) + np.uint64(room.similar.size)]
+        counts[min(np.int64(met), counts.size) - 1] += 1
+    for n_list in range(counts.size - 1, 0, -1):
+        total += counts[n_list]
+        if total >= k or room.found[n_list] == k:
+            return n_list
+    return 0
+
+
+@inner
+def record(item, sim, n_list, query, room):
+    """Keep an item in one of the lists of the best."""
+    sims = query.sims[n_list]
+    room.found[n_list] = keep(item, sim, room.found[n_list], query.own, query.items[n_list], sims)
+    if room.found[n_list] == sims.size:
+        room.floors[n_list] = floor_of(sims[sims.size - 1])
+
+
+@inner
+def score_rows(n, least, query, target, parts, room):
+    """Score the touched rows, and keep each in the lists of the best from `least` on that it belongs to."""
+    n_lists, width = room.found.size, width_of(room)
+    for t in range(n):
+        s = room.touched[t]
+        met = room.sums[np.uint64(s) * width + np.uint64(room.similar.size)]
+        last = min(np.int64(met), n_lists) - 1
+        if last >= least and compare(s, query, target, parts, room) >= room.floors[last]:
+            sim = score(room.similar, parts)
+            if sim > 0.0 or n_lists > 1:
+                for n_list in range(least, last + 1):
+                    record(target.numbers[s], sim, n_list, query, room)
+        clear_sums(s, room)
 
 
 @kernel
-def count_met(parts, start, stop, queries, target, scratch, best):
-    """Add to column n of a query's scores the number of rows with n + 1 of its entries; to the last, with more."""
-    content = queries.content
-    room = make_room(1, target, parts.size, scratch.sums.size)
-    for x in range(start, stop):
-        q, into = queries.rows[x], queries.into[x]
-        here = slice(content.ptr[q], content.ptr[q + 1])
-        counts = best.scores[into]
-        query = Query(-1, queries.sources[here], content.weights[here], content.sizes[q], best.items[into], counts)
-        for at in range(count_entries(query, target, scratch, room)):
-            s = room.candidates[at]
-            counts[min(np.int64(scratch.sums[s]), counts.size) - 1] += np.float32(1.0)
-            scratch.sums[s] = 0
-
-
-@kernel
-def search(parts, start, stop, queries, target, scratch, best):
+def search(parts, n_lists, start, stop, queries, target, scratch, best):
     """Search with the queries from `start` to `stop`, and update the best items so far.
 
-    The rows of the first posting lists are compared immediately, until there are enough results. For the other rows,
-    bounds on what they share with the query are added up first; they are then compared in descending order of their
-    bounds, as long as these can beat the last of the best results.
-
-    The contents of `queries` and `target` are `Rows`. `parts` holds the weight of each field in the score; they sum
-    to 1. `scratch.sums` is cleared before returning. If `queries.own` is below -1, only rows that have so many entries
-    of the query are compared.
+    A row of `best` has `n_lists` lists: list n, from 0, of the items that share more than n entries with the query; of
+    the lists before one that is full, only the items found before that are kept. With one list, it is exact and has no
+    items that score 0. `parts` holds the weight of each field in the score; they sum to 1. `scratch.sums` is cleared
+    before returning.
     """
-    content, rows, sums, slot = queries.content, target.content, scratch.sums, scratch.slot
-    room = make_room(widest(queries.rows[start:stop], content.ptr) + 1, target, parts.size, sums.size)
-    candidates = room.candidates
+    content, k = queries.content, best.items.shape[1] // n_lists
+    room = make_room(target, scratch, n_lists, k)
     for x in range(start, stop):
         q, into = queries.rows[x], queries.into[x]
         here = slice(content.ptr[q], content.ptr[q + 1])
-        members, sources, weights = content.items[here], queries.sources[here], content.weights[here]
+        sources = queries.sources[here]
         if not any_postings(sources, target.postings):
             continue
-        query = Query(queries.own[x], sources, weights, content.sizes[q], best.items[into], best.scores[into])
-        lay_out(members, weights, slot, room.query)
-        if query.own < -1:
-            search_met(query, target, parts, scratch, room)
-            clear(members, slot)
-            continue
-        plan(query, parts, target.postings, room)
-        mark = new_mark(scratch.seen)
-        step, found, floor = scan_first(mark, query, target, parts, scratch, room)
-        n, rest = collect(step, floor, mark, query, target, scratch, room)
-        level = np.int64(BOUND_UNIT)
-        while n > 0:
-            level //= 2
-            limit = max(np.int64(floor * BOUND_UNIT), level)  # the most promising first: they raise the floor
-            left = 0
-            for at in range(n):
-                s = candidates[at]
-                reach = sums[s] + rest
-                if reach >= limit:
-                    sums[s] = 0
-                    sim = compare(s, floor, query, rows, parts, slot, room)
-                    found, floor = record(target.numbers[s], sim, found, floor, query)
-                elif reach < np.int64(floor * BOUND_UNIT):
-                    sums[s] = 0
-                else:
-                    candidates[left] = s
-                    left += 1
-            n = left
-        clear(members, slot)
+        items, sims = best.items[into].reshape(n_lists, k), best.scores[into].reshape(n_lists, k)
+        query = Query(queries.own[x], sources, content.weights[here], content.sizes[q], items, sims)
+        for n_list in range(n_lists):
+            found = length_of(items[n_list])
+            room.found[n_list] = found
+            room.floors[n_list] = floor_of(sims[n_list, k - 1]) if found == k else 0.0
+        n = add_lists(False, np.int64(0), query, target, room)
+        n = add_hubs(n, query, target, parts, room) if n_lists == 1 else add_lists(True, n, query, target, room)
+        score_rows(n, lowest_list(n, k, room), query, target, parts, room)
 
 
 @kernel

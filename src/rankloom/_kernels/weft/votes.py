@@ -1,4 +1,4 @@
-"""Votes of rankers: scores on a common scale, and how coherent a list of a query is."""
+"""Votes of rankers: scores on a common scale, how coherent the lists of a query are, and the sum."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -6,14 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.index.search import clear
 from rankloom._kernels.jit import inner, kernel
-from rankloom._kernels.sorting import sort_ascending, sort_scratch
+from rankloom._kernels.lists import length_of
+from rankloom._kernels.sorting import sort_ascending, sort_scratch, sort_smallest
 
 FIRST = 100  # entries of a list that mean, deviation and floor are of
 HUB = 20  # neighbors of an item that say how much of a hub it is
 PAIRS = 10  # items of a list whose pairs are counted
 MEASURED = 50  # items of a list whose neighborhoods are compared with their scores
 AVERAGED = 10  # neighbors of each
+LEAK = 0.3  # of what is below the floor
+MAX_TILT = 0.6  # of the weight of a ranker by its coherence
 SMALLEST = 1e-9  # a deviation below this, relative to the largest score, is rounding
 
 
@@ -155,22 +159,82 @@ def near_pairs(items, size, nearest, slot, around):
 
 
 @kernel
-def cohere(start, stop, lists, nearest, slot, out):
-    """Add to `out`, for each list, its autocorrelation and twice its share of near pairs, by the neighbors of a ranker.
+def cohere(start, stop, lists, ranker, nearest, slot, out):
+    """Add how coherent the lists of all rankers are by the neighbors of one of them to `out`, by ranker and query.
 
+    It is the autocorrelation of a list and twice its share of near pairs; the others share the weight of one ranker.
     `slot` is scratch of zeros, cleared before returning.
     """
     gain = np.empty(MEASURED, np.float64)
     around = Around(np.empty(HUB, np.int32), np.empty(HUB, np.float32))
+    m = out.shape[0]
+    for r in range(m):
+        for q in range(start, stop):
+            items, z = lists.items[r, q], lists.z[r, q]
+            size = length_of(items)
+            for p in range(size):
+                slot[items[p]] = p + 1
+            n = min(size, MEASURED)
+            for p in range(n):
+                gain[p] = mean_gain(items[p], z, lists.floor[r, q], nearest, slot, around)
+            coherence = pearson(z, gain, n) + 2.0 * near_pairs(items, size, nearest, slot, around)
+            out[r, q] += coherence / (1 if r == ranker else m - 1)
+            clear(items[:size], slot)
+
+
+@inner
+def tilt(r, q, coherence):
+    """Return the weight of ranker r for a query: 1, and more if its list is more coherent than others."""
+    total = ZERO
+    for other in range(coherence.shape[0]):
+        total += coherence[other, q] / 4.0
+    more = coherence[r, q] / 4.0 - total / coherence.shape[0]
+    return 1.0 + min(max(more, -MAX_TILT), MAX_TILT)
+
+
+@inner
+def add_votes(items, z, rest, floor, factor, slot, n, members, total, out):
+    """Write the votes of a list to `out`, and add them to the total of each item; return the number of items."""
+    least = floor + LEAK * (rest - floor)
+    for p in range(length_of(items)):
+        y = z[p] if z[p] >= floor else floor + LEAK * (z[p] - floor)
+        out[p] = np.float32((y - least) * factor)
+        a = np.int64(slot[items[p]])
+        if a == 0:
+            members[n] = items[p]
+            total[n] = 0.0
+            n += 1
+            a = n
+            slot[items[p]] = a
+        total[a - 1] += out[p]
+    return n
+
+
+@kernel
+def count(start, stop, lists, coherence, factors, slot, votes, best):
+    """Fill `votes` with what each list, weft's last, adds to its items, and `best` with the items with most votes.
+
+    `factors` are the weights of the lists besides coherence. Ties are in order of first appearance. `slot` is scratch
+    of zeros, cleared before returning.
+    """
+    n_lists, _, width = votes.shape
+    members = np.empty(n_lists * width, np.int32)
+    total = np.empty(members.size, np.float64)
+    key, order, spare = sort_scratch(members.size)
     for q in range(start, stop):
-        items, z = lists.items[q], lists.z[q]
-        size = 0
-        while size < items.size and items[size] >= 0:
-            slot[items[size]] = size + 1
-            size += 1
-        n = min(size, MEASURED)
-        for p in range(n):
-            gain[p] = mean_gain(items[p], z, lists.floor[q], nearest, slot, around)
-        out[q] = pearson(z, gain, n) + 2.0 * near_pairs(items, size, nearest, slot, around)
-        for p in range(size):
-            slot[items[p]] = 0
+        n = 0
+        for v in range(n_lists):
+            is_weft = v == n_lists - 1
+            floor = lists.rest[v, q] if is_weft else lists.floor[v, q]
+            factor = factors[v] if is_weft else tilt(v, q, coherence) * factors[v]
+            items, z = lists.items[v, q], lists.z[v, q]
+            n = add_votes(items, z, lists.rest[v, q], floor, factor, slot, n, members, total, votes[v, q])
+        clear(members[:n], slot)
+        for x in range(n):
+            total[x] = np.float32(total[x])  # rounding must not break ties
+            key[x] = -total[x]
+        wanted = min(n, best.items.shape[1])
+        sort_smallest(key, n, wanted, order, spare)
+        for p in range(wanted):
+            best.items[q, p] = members[order[p]]
+            best.scores[q, p] = np.float32(total[order[p]]) + np.float32(0)  # not -0
