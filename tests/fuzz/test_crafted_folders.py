@@ -44,7 +44,8 @@ def encode(texts):
 
 def searcher():
     """A searcher that has grown, and whose lists were refilled."""
-    rankers = {"okapi": "okapi", "jaccard": "jaccard", "v": "vectors(part=v)", "dense": encode, "bic": "bic"}
+    rankers = {"okapi": "okapi", "jaccard": "jaccard", "v": "vectors(part=v, algorithm=cells)", "dense": encode}
+    rankers["bic"] = "bic"
     documents = [{**row, "image": row["image"].astype(np.uint8)} for row in map(document, range(43))]
     made = rl.Searcher.build(documents[:40], rankers, depth=8, cutoff=5)
     made.add(documents[40:42])
