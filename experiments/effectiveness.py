@@ -53,7 +53,6 @@ ITEM_COLUMNS = {
     "RRF": "rrf",
     "CombSUM": "combsum",
     "FG, cutoff 10": "fg(cutoff=10)",
-    "FG, cutoff 20": "fg(cutoff=20)",
     "RkGraph": "rkgraph",
     "RkGraph, best": "rkgraph(neighbors=sweep)",
     "RecKNN": "recknngraphccs",
@@ -286,7 +285,7 @@ def _shallow(measured):
         means = [fmean(one.mean(name) for one in measured.values()) for name in names]
         outcomes = {one.results.experiment.name: one.comparison(*names) for one in measured.values()}
         marks = ", ".join(f"{name} {one.mark}" for name, one in outcomes.items() if one.verdict != "tie") or "none"
-        parts.append(f"{method} {means[0]:.4f} instead of {means[1]:.4f}, significantly different on: {marks}")
+        parts.append(f"{method} {means[0]:.4f} instead of {means[1]:.4f}, significantly different on {marks}")
     yield filled(
         f"These lists are 1000 deep. With {SHALLOW}, the depth of a searcher's lists, the means of all "
         f"{len(measured)} are: {'; '.join(parts)}."

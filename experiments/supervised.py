@@ -39,7 +39,7 @@ DEPTH, MEASURE, FOLDS, SEED, ALPHA = 100, "ndcg@10", 5, 0, 0.01
 STEP, TRIALS = 0.05, 100  # of weights: in the grid for two rankers, in the Bayesian search for more
 SAME_MODEL = 0.98  # cosine of two vectors of a text, by the original model and by the one rounded to 8 bits
 SINGLE = "best single ranker"
-UNSUPERVISED = ("rrf", "combsum", "combmnz", "dbsf", "isr", "borda", "mc4", "mc4(absent=last)")
+UNSUPERVISED = ("rrf", "combsum", "combmnz", "dbsf", "borda", "mc4(absent=last)")
 LEARNED = ("probfuse", "segfuse", "slidefuse", "bayesfuse", "mapfuse", "posfuse")
 SEGMENTS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)
 TENTHS = tuple(step / 10 for step in range(11))
