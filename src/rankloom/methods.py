@@ -1,10 +1,9 @@
 """The fusion methods, the registries of `fuse`, and the search for a method's options and weights."""
 
 from rankloom.aggregate.contract import check_method
-from rankloom.aggregate.graphs.context import SCA, CrossDiffusion
+from rankloom.aggregate.graphs.context import SCA, CrossDiffusion, HelloNeighbor
 from rankloom.aggregate.graphs.corgraph import CorGraph
 from rankloom.aggregate.graphs.query_graph import QueryRankFusion
-from rankloom.aggregate.graphs.reciprocal import HelloNeighbor
 from rankloom.aggregate.graphs.recknngraphccs import RecKNNGraphCCs
 from rankloom.aggregate.graphs.rkgraph import RkGraph
 from rankloom.aggregate.index_methods import FG, Vote, Weft
@@ -24,8 +23,7 @@ from rankloom.aggregate.methods import (
 )
 from rankloom.aggregate.per_query.adaptive import QALF
 from rankloom.aggregate.per_query.kemeny import Kemeny, kemeny_cost
-from rankloom.aggregate.per_query.majorities import Condorcet, MajorityMethod
-from rankloom.aggregate.per_query.markov import MC4
+from rankloom.aggregate.per_query.majorities import MC4, Condorcet, MajorityMethod
 from rankloom.aggregate.per_query.positions import ISR, MRA, RBC, RRF, Borda, LogISR, LogNISR
 from rankloom.aggregate.per_query.scores import CombANZ, CombMAX, CombMED, CombMethod, CombMIN, CombMNZ, CombSUM, RLSim
 from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, LogOdds, Mixed, WSum

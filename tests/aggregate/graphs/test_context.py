@@ -221,7 +221,7 @@ def test_the_number_of_threads_does_not_change_the_bits(method, monkeypatch):
     def run_small_blocks(work, n, *, stage, block=0):
         run_blocks(work, n, stage=stage, block=7)
 
-    for module in ("threads", "aggregate.graphs.reciprocal"):
+    for module in ("threads", "aggregate.graphs.context"):
         monkeypatch.setattr(f"rankloom.{module}.run_blocks", run_small_blocks)
     one, three = (fused(method, THREE, threads=threads) for threads in (1, 3))
     monkeypatch.undo()

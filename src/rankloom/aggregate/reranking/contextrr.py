@@ -10,8 +10,7 @@ from rankloom._kernels import frozen
 from rankloom._kernels.reranking.list_distances import add_images, context_images, from_weights
 from rankloom.aggregate.lists import answers, filled, inverted
 from rankloom.aggregate.methods import CollectionMethod, register_method
-from rankloom.aggregate.reranking.list_distances import Distances, list_distances, sorted_by_both
-from rankloom.aggregate.reranking.sorted_lists import add_to_pool, pool_of
+from rankloom.aggregate.reranking.sorted_lists import Distances, add_to_pool, list_distances, pool_of, sorted_by_both
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array

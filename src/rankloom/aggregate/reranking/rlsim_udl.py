@@ -11,7 +11,7 @@ from rankloom._kernels.reranking import list_similarities
 from rankloom._kernels.reranking.list_distances import fuse_distances, segments
 from rankloom.aggregate.lists import answers, empty_lists, filled, inverted
 from rankloom.aggregate.methods import NeighborMethod, register_method
-from rankloom.aggregate.reranking.list_distances import Distances, list_distances, sorted_by_both
+from rankloom.aggregate.reranking.sorted_lists import Distances, list_distances, sorted_by_both
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
 from rankloom.registry import Count
