@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
+from rankloom.io.npz import check_packed
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.column import Column, Words
 from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_text, elements, type_of_field
 from rankloom.searcher.store import Document, Mask
-from rankloom.searcher.tail import with_last
+from rankloom.searcher.tail import under, with_last
 from rankloom.searcher.where import And, Condition, Exists, Not, Or, Value
 
 
@@ -103,14 +104,15 @@ class Part:
         """Return the columns that `arrays` were made from; raise InputError if an array points out of another."""
         about = _parsed_json(arrays["fields"])
         n, fields = _size(about["n"]), about["fields"]
-        bare, rows, values, blob, ptr = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
+        bare, rows, values = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
+        blob, ptr = arrays["words"], arrays["word_ptr"]
+        check_packed(blob, ptr)
         bare_at, value_at, word_at = (
             list(accumulate((_size(field[name]) for field in fields), initial=0))
             for name in ("bare", "values", "words")
         )
         _require(len(rows) == len(values) == value_at[-1] and len(ptr) == word_at[-1] + 1, "sizes")
-        _require(len(bare) == bare_at[-1] and ptr[0] == 0 and ptr[-1] == len(blob), "sizes")
-        _require(not (ptr[1:] < ptr[:-1]).any(), "offsets")
+        _require(len(bare) == bare_at[-1], "sizes")
         for some in (bare, rows):
             _require(not len(some) or (some.min() >= 0 and some.max() < n), "rows")
         columns: dict[str, Column] = {}
@@ -218,20 +220,13 @@ class Columns:
         """Return the columns that `arrays` were made from; raise InputError if an array points out of another."""
         parts: list[Part] = []
         while f"columns{len(parts)}_fields" in arrays:
-            prefix = f"columns{len(parts)}_"
-            parts.append(Part.restored({name: arrays[f"{prefix}{name}"] for name in ("fields", *ARRAYS)}))
+            parts.append(Part.restored(under(arrays, f"columns{len(parts)}")))
         columns = cls(tuple(parts), frozenset(map(str, _parsed_json(arrays["column_text_fields"]))))
         _require(parts, "parts")
         return columns
 
 
-ARRAYS: dict[str, type[np.generic]] = {
-    "bare": np.int32,
-    "rows": np.int32,
-    "values": np.int64,
-    "words": np.uint8,
-    "word_ptr": np.int64,
-}
+ARRAYS: dict[str, type[np.generic]] = {"bare": np.int32, "rows": np.int32, "values": np.int64}
 
 
 def _packed_json(value: object) -> Array:

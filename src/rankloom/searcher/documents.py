@@ -22,7 +22,7 @@ from rankloom.searcher.columns import Columns
 from rankloom.searcher.field_types import TEXT, Types
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.store import Document, Mask
-from rankloom.searcher.tail import joined, with_last
+from rankloom.searcher.tail import joined, prefixed, under, with_last
 from rankloom.searcher.where import Condition, Function, Value
 
 
@@ -131,10 +131,11 @@ class Documents(Sequence[Document]):
 
     def without(self, numbers: NDArray[np.intp]) -> Documents:
         """Return the documents without some, whose slots stay empty until `compacted`."""
-        slots = self.slots.without(numbers)
+        if not len(numbers):
+            return self
         gone = set(numbers.tolist())
         ids = Ids(id for number, id in enumerate(self.ids) if number not in gone)
-        return Documents(ids, self._segments, self.columns, slots)
+        return Documents(ids, self._segments, self.columns, self.slots.without(numbers))
 
     def compacted(self) -> Documents:
         """Return the documents without empty slots."""
@@ -167,7 +168,7 @@ class Documents(Sequence[Document]):
         """Return the arrays that `restored` makes the documents from: the same objects for an unchanged segment."""
         arrays = {**self.columns.arrays(), **self.slots.arrays()}
         for at, segment in enumerate(self._segments):
-            arrays |= {f"documents{at}_{name}": array for name, array in segment.arrays().items()}
+            arrays |= prefixed(f"documents{at}", segment.arrays())
         return arrays
 
     @classmethod
@@ -175,8 +176,7 @@ class Documents(Sequence[Document]):
         """Return the documents that `arrays` were made from."""
         segments: list[Segment] = []
         while f"documents{len(segments)}_ptr" in arrays:
-            start = f"documents{len(segments)}_"
-            segments.append(Segment.restored({field.name: arrays[start + field.name] for field in fields(Segment)}))
+            segments.append(Segment.restored(under(arrays, f"documents{len(segments)}")))
         ids = [id for segment in segments for id in unpacked(segment.id_bytes, segment.id_ptr)]
         slots, columns = Slots.restored(arrays, len(ids)), Columns.restored(arrays)
         if len(columns) != len(ids):

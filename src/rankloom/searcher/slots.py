@@ -74,7 +74,7 @@ class Slots:
 
     def without(self, documents: NDArray[np.intp]) -> Slots:
         """Return the slots after some documents were deleted."""
-        return Slots(self.n, np.delete(self.numbers, documents)) if len(documents) else self
+        return Slots(self.n, np.delete(self.numbers, documents))
 
     def arrays(self) -> dict[str, Array]:
         """Return the array that `restored` needs: a bit for each slot, if some are deleted."""
