@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
-from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, check_ranker, is_symmetric
+from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, check_ranker, traits_of
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.image import descriptor_ranker, image_features
 from rankloom.rankers.vectors.distances import COMPARISONS, DISTANCES
@@ -266,7 +266,7 @@ def test_any_function_of_two_vectors_is_a_distance():
     assert ranker.fit(images).rank(depth=3).items.tolist() == expected[:, :3].tolist()
     assert ranker.digest() == replace(ranker).digest()
     assert ranker.digest() != replace(ranker, distance=lambda x, y: 2 * chebyshev(x, y)).digest()
-    assert not is_symmetric(ranker)
+    assert not traits_of(ranker).symmetric
     for wrong, message in ((lambda x, y: None, "must return a number"), (lambda x, y: np.nan, "finite numbers")):
         with pytest.raises(InputError, match=message):
             replace(ranker, distance=wrong).fit(images).rank(depth=3)
