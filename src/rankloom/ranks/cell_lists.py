@@ -30,7 +30,6 @@ SAMPLE = 300  # items whose exact neighbors are found to estimate, and as many o
 SPARE = 4  # neighbors that are kept beyond the depth, as rounded vectors may order them differently
 ROWS = 1024  # items that look into a cell at a time
 NEAR, GROUP, ROUNDS = 10, 20, 2  # neighbors that are compared with each other; with items that they are neighbors of
-GROUPS = 256  # at a time
 OUTLIERS = 0.1  # share of the items
 MORE = 1.5  # times as many cells if the recall is too low
 
@@ -54,8 +53,9 @@ def item_lists(space: VectorSpace, cells: Cells | None, depth: int, recall: floa
     chosen, measured = (build.sample(some) for some in (order[:size], order[size : 2 * size]))
     with one_blas_thread:
         build.compare(build.estimated_cells(chosen, recall), measured, recall)
-    items, cost = build.ranked(np.arange(len(space)), depth)
-    return ItemLists(items, cost, build.recall(measured))
+    items, cost = build.ranked(build.members, depth)  # near items read near vectors
+    order = np.argsort(build.members)
+    return ItemLists(items[order], cost[order], build.recall(measured))
 
 
 class _Sample(NamedTuple):
@@ -209,30 +209,21 @@ class _Join:
 
         def work(first: int, last: int) -> None:
             for cell in range(first, last):
-                members = np.arange(self.ptr[cell], self.ptr[cell + 1], dtype=np.int32)
+                members = slice(self.ptr[cell], self.ptr[cell + 1])
                 theirs = self.rows[members].astype(np.float32).T
                 for start in range(ptr[cell], ptr[cell + 1], ROWS):
                     some = visitors[start : min(start + ROWS, ptr[cell + 1])]
                     scores = self.rows[some].astype(np.float32) @ theirs
                     with self.lock:
-                        offer(scores, some, members, self.best)
+                        offer(scores, some, int(members.start), self.best)
 
         run_blocks(work, len(self.ptr) - 1, stage="Comparing vectors", block=1)
 
     def compare_neighbors(self) -> None:
         """Compare each item, its nearest neighbors and items that it is a near neighbor of with each other."""
-        from rankloom._kernels.vectors.neighbors import offer_groups
+        from rankloom._kernels.vectors.neighbors import compare_groups
 
-        groups = self._groups()
-
-        def work(start: int, stop: int) -> None:
-            some = groups[start:stop]
-            near = self.rows[some].astype(np.float32)
-            scores = near @ near.transpose(0, 2, 1)
-            with self.lock:
-                offer_groups(scores, some, self.best)
-
-        run_blocks(work, len(groups), stage="Comparing neighbors", block=GROUPS)
+        compare_groups(self.rows, self._groups(), self.best)
 
     def _groups(self) -> Int32s:
         groups = np.full((len(self.rows), GROUP), PAD, np.int32)

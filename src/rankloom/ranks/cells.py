@@ -39,6 +39,26 @@ def check_algorithm(algorithm: str, metric: str, recall: float = RECALL) -> None
         raise InputError(f"algorithm=cells supports cosine; got {metric}. Use algorithm=exact.")
 
 
+class WholeRows(NamedTuple):
+    """Rounded vectors."""
+
+    rows: Array  #: int16
+    length: float  #: before they were rounded
+    error: float  #: the largest change, for vectors of length 1
+
+    @classmethod
+    def of(cls, space: VectorSpace) -> Self:
+        """Round vectors."""
+        rows: Array = np.empty(space.vectors.shape, np.int16)
+        length, error = _length(rows.shape[1]), 0.0
+        for start, stop in cut_blocks(len(space), ROWS):
+            exact = space.prepared(slice(start, stop)) * length
+            whole = np.rint(exact)
+            rows[start:stop] = whole
+            error = max(error, float(np.square(exact - whole).sum(axis=1).max(initial=0.0)))
+        return cls(rows, length, math.sqrt(error) / length)
+
+
 class Rounded(NamedTuple):
     """Rounded vectors without repetition, and which of them each item has."""
 
@@ -49,9 +69,7 @@ class Rounded(NamedTuple):
     @classmethod
     def of(cls, space: VectorSpace) -> Self:
         """Round vectors; those that are then equal, such as zeros, are one row."""
-        rows: Array = np.empty(space.vectors.shape, np.int16)
-        for start, stop in cut_blocks(len(space), ROWS):
-            rows[start:stop] = np.rint(space.prepared(slice(start, stop)) * _length(rows.shape[1]))
+        rows = WholeRows.of(space).rows
         first, group = _distinct(rows)
         return cls(rows if len(first) == len(rows) else rows[first], first, group)
 

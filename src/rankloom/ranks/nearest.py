@@ -94,14 +94,14 @@ def _limits(rows: Array, start: int, depth: int, refinement: Refinement, ceiling
     # Costs that round to the same float32 tie, so the cost of the last one is rounded up to the next float32.
     queries = slice(start, start + len(rows))
     tolerance = refinement.tolerance[queries]
-    worst = rounded(refinement.to_cost(_bounds(rows, depth) + tolerance, queries))
+    worst = rounded(refinement.to_cost(upper_bounds(rows, depth) + tolerance, queries))
     if ceilings is not None:
         worst = np.minimum(worst, ceilings[queries])
     limits: Floats = refinement.of_cost(np.nextafter(worst, np.float32(np.inf)).astype(np.float64), queries) + tolerance
     return limits
 
 
-def _bounds(rows: Array, depth: int) -> Floats:
+def upper_bounds(rows: Array, depth: int) -> Floats:
     """Return an upper bound of each row's `depth`-th smallest cost, usually a close one."""
     # The columns form `width` groups. The `depth` groups with the smallest minima have an item each within the bound,
     # so `depth` items do. Partitioning these few minima is much cheaper than partitioning the rows.

@@ -5,16 +5,15 @@ from typing import Self
 
 import numpy as np
 
+from rankloom._kernels import contiguous
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Int32s
 from rankloom.ranks.nearest import rounded
 from rankloom.ranks.vector_space import COSINE_DECIMALS, MAX_LENGTH, VectorSpace
 
-ROWS = 1024  # queries at a time
-
 
 @dataclass(frozen=True, eq=False)
 class Rescorer:
-    """Vectors as the kernel takes them: float32 if that is exact, else float64, and their lengths."""
+    """Vectors as kernels take them, in float32 if that is exact, else in float64, and their lengths, for cosines."""
 
     space: VectorSpace
     vectors: Array
@@ -26,39 +25,38 @@ class Rescorer:
         given = space.vectors
         lengths = np.where(space.lengths > 0, space.lengths, 1.0)
         if lengths.min(initial=1) < 1 / MAX_LENGTH or lengths.max(initial=1) > MAX_LENGTH:
-            return cls(space, space.prepared(), np.ones(len(space)))
-        return cls(space, np.ascontiguousarray(given, np.result_type(given, np.float32)), lengths)
+            return cls(space, contiguous(space.prepared()), contiguous(np.ones(len(space))))
+        return cls(space, contiguous(given.astype(np.result_type(given, np.float32), copy=False)), contiguous(lengths))
 
-    def best(self, queries: VectorSpace, candidates: Int32s, depth: int, *, own: bool) -> tuple[Int32s, Float32s]:
+    def best(
+        self, queries: VectorSpace, candidates: Int32s, depth: int, *, own: bool = False
+    ) -> tuple[Int32s, Float32s]:
         """Return the best of each query's candidates and their costs; PAD and 0 where there are fewer.
 
-        Ties are ordered by number; if `own`, the first candidate of each query is the query itself, and comes first.
+        Ties are ordered by number; but if `own`, the first candidate is the query itself, and comes first.
         """
-        items, best = np.full((len(queries), depth), PAD, np.int32), np.zeros((len(queries), depth), np.float32)
-        for start in range(0, len(queries), ROWS):
-            some = candidates[start : start + ROWS]
-            cost = self._costs(queries.subset(np.arange(start, start + len(some))), some)
-            ties = some.copy()
-            ties[:, : int(own)] = PAD
-            order = np.lexsort((ties, cost))[:, :depth]
-            found = np.take_along_axis(some, order, axis=1)
-            items[start : start + ROWS, : found.shape[1]] = found
-            cost = np.take_along_axis(cost, order, axis=1)
-            best[start : start + ROWS, : found.shape[1]] = np.where(found >= 0, cost, 0)
-        return items, best
+        cost = self._costs(queries, candidates)
+        ties = candidates.copy()
+        ties[:, : int(own)] = PAD
+        order = np.lexsort((ties, cost))[:, :depth]
+        items, best = np.full((len(cost), depth), PAD, np.int32), np.zeros((len(cost), depth), np.float32)
+        items[:, : order.shape[1]] = np.take_along_axis(candidates, order, axis=1)
+        best[:, : order.shape[1]] = np.take_along_axis(cost, order, axis=1)
+        return items, np.where(items == PAD, np.float32(0), best)
 
     def _costs(self, queries: VectorSpace, candidates: Int32s) -> Float32s:
         """Return exact costs; inf where there is no candidate."""
         from rankloom._kernels.vectors.neighbors import products
 
-        rows, values = queries.prepared(), np.empty(candidates.shape)
-        products(0, len(rows), rows, self.vectors, candidates, values)
-        values /= self.lengths[candidates]
+        rows, cosines = queries.prepared(), np.empty(candidates.shape)
+        products(rows, self.vectors, candidates, cosines)
+        cosines /= self.lengths[candidates]
         # As in `nearest`: where the interval of the error rounds to one float32, that is the cost.
         tolerance = 8 * (rows.shape[1] + 4) * float(np.finfo(np.float64).eps)
-        low, high = (rounded(-np.round(values + error, COSINE_DECIMALS)) for error in (tolerance, -tolerance))
-        query, place = np.nonzero(low != high)
+        low, high = (rounded(-np.round(cosines + error, COSINE_DECIMALS)) for error in (tolerance, -tolerance))
+        missing = candidates == PAD
+        query, place = np.nonzero((low != high) & ~missing)
         if len(query):
-            exact = self.space.metric.exact(rows[query], self.space.prepared(candidates[query, place].astype(np.intp)))
-            low[query, place] = rounded(exact)
-        return np.where(candidates >= 0, low, np.float32(np.inf))
+            items = self.space.prepared(candidates[query, place].astype(np.intp))
+            low[query, place] = rounded(self.space.metric.exact(rows[query], items))
+        return np.where(missing, np.float32(np.inf), low)

@@ -11,3 +11,17 @@ class Best(NamedTuple):
     items: np.ndarray
     scores: np.ndarray
     floors: np.ndarray
+
+
+class Graph(NamedTuple):
+    """Rounded vectors, and the lists of items near each."""
+
+    rows: np.ndarray
+    lists: np.ndarray
+
+
+class Found(NamedTuple):
+    """The best items of a query so far, by descending score, then number."""
+
+    items: np.ndarray
+    scores: np.ndarray

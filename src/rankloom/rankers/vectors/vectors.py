@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from rankloom.ranks import Kind, Ranks
 from rankloom.ranks.arrays import Array, Bools, Float32s, Int32s, Numbers
 from rankloom.ranks.cell_lists import item_lists
 from rankloom.ranks.cells import MAX_DEPTH, RECALL, Cells, check_algorithm, made_cells
+from rankloom.ranks.query_search import MIN_SCANNED, QuerySearch
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.registry import Options
 
@@ -55,6 +57,7 @@ class FittedVectors:
     algorithm: Algorithm = field(default="exact", kw_only=True)
     recall: float = field(default=RECALL, kw_only=True)  #: wanted of lists by cells
     cells: Cells | None = field(default=None, kw_only=True)
+    lists: Int32s | None = field(default=None, kw_only=True)  #: of all items, along which queries may walk
 
     def with_cells(self) -> Self:
         """Return the same vectors with new cells, if the algorithm makes them."""
@@ -81,11 +84,27 @@ class FittedVectors:
         items, cost, recall = item_lists(self.space, cells, depth, self.recall)
         return self._ranks(items, cost, "collection", recall)
 
-    def rank_vectors(self, vectors: ArrayLike, *, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
-        """Rank the items, or those that a mask allows, for the vectors of external queries."""
-        among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
+    def rank_vectors(
+        self, vectors: ArrayLike, *, depth: int = 1000, allowed: Bools | None = None, exact: bool = False
+    ) -> Ranks:
+        """Rank the items, or those that a mask allows, for the vectors of external queries.
+
+        A single query of many items with lists gets most of the nearest, unless `exact`; several are always exact.
+        """
+        mask = None if allowed is None else _checked_mask(allowed, self.n_items)
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
-        return self._near(queries, depth, among=among)
+        if len(queries) == 1 and self.space.metric.unit and self.n_items >= MIN_SCANNED:
+            depth = whole_number("depth", depth)
+            return self._ranks(*self._single.nearest(queries, depth, mask, exact=exact), "queries")
+        return self._near(queries, depth, among=None if mask is None else np.flatnonzero(mask))
+
+    @cached_property
+    def _single(self) -> QuerySearch:
+        return QuerySearch(self.space, self.cells, self.lists)
+
+    def with_lists(self, lists: Int32s) -> Self:
+        """Return the same vectors with the lists of all items."""
+        return self if self.cells is None else replace(self, lists=lists)
 
     def rank_items(
         self,
@@ -121,7 +140,7 @@ class FittedVectors:
 
     def for_workers(self) -> FittedVectors:
         """Return the vectors, which is all that `rank_part` needs."""
-        return replace(self, source=Vectors(), cache=None, cells=None)  # its own source may be a network
+        return replace(self, source=Vectors(), cache=None, cells=None, lists=None)  # its own source may be a network
 
     def _near(self, queries: VectorSpace, depth: int, **options: Any) -> Ranks:
         return self._ranks(*self.space.neighbors(queries, whole_number("depth", depth), **options), "queries")
@@ -134,11 +153,11 @@ class FittedVectors:
 
     def subset(self, numbers: Numbers) -> Self:
         rows = np.asarray(numbers, np.intp)
-        return replace(self, space=self.space.subset(rows), cells=self.cells and self.cells.subset(rows))
+        return replace(self, space=self.space.subset(rows), cells=self.cells and self.cells.subset(rows), lists=None)
 
     def appended(self, items: Contents, *, cache: Cache | None = None) -> Self:
         more = VectorSpace.of(self.source.item_vectors(items, cache=cache), self.space.metric)
-        return replace(self, space=self.space.joined(more), cells=self.cells and self.cells.appended(more))
+        return replace(self, space=self.space.joined(more), cells=self.cells and self.cells.appended(more), lists=None)
 
     def row_arrays(self) -> dict[str, Array]:
         """Return the vectors in the dtype in which they came, their measures and cells."""
@@ -156,7 +175,7 @@ class FittedVectors:
         """Return other vectors with the same settings, by their `arrays`, after checks."""
         space = VectorSpace.restored(arrays, self.space.metric)
         cells = Cells.restored(arrays, *space.vectors.shape) if "centers" in arrays else None
-        return replace(self, space=space, cells=cells)
+        return replace(self, space=space, cells=cells, lists=None)
 
 
 def _checked_mask(allowed: ArrayLike, n_items: int) -> Bools:
