@@ -38,6 +38,7 @@ class SearchOptions(TypedDict, total=False):
     fields: Sequence[str] | None
     rerank: Rerank | None
     rerank_depth: int
+    exact: bool
 
 
 class ListOptions(SearchOptions, total=False):

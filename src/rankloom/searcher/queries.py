@@ -17,7 +17,10 @@ from rankloom.ranks.arrays import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBatch:
-    """Queries that are answered together; an answer does not depend on the others."""
+    """Queries that are answered together; an answer does not depend on the others.
+
+    But alone, an external query of a large collection may get most of the nearest vectors, and not all, unless `exact`.
+    """
 
     labels: tuple[str, ...]  #: what answers call the queries
     parts: Mapping[str, Contents] = field(default_factory=dict)  #: of external queries: texts, images, ids
@@ -26,6 +29,7 @@ class QueryBatch:
     items: NDArray[np.intp] | None = None  #: the numbers of items, if the queries are items
     given: frozenset[str] = frozenset()  #: the rankers whose lists were given
     single: bool = False  #: whether a single query was given, rather than a list of one
+    exact: bool = False  #: whether all of the nearest vectors are wanted
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -65,6 +65,7 @@ class ReadOnlySearcher:
         fields: Sequence[str] | None = None,
         rerank: Rerank | None = None,
         rerank_depth: int = RERANK_DEPTH,
+        exact: bool = False,
         lists: Given | None = None,
         complete: Collection[str] = (),
         scores: Mapping[str, str] | None = None,
@@ -112,6 +113,9 @@ class ReadOnlySearcher:
             A second stage: ``rerank(query, documents)`` returns a score for each of the first `rerank_depth` documents,
             by which they are sorted; the others follow. It needs texts as queries.
         rerank_depth : int
+        exact : bool
+            Whether a single query is compared with all vectors, too, of more than 100,000 documents: by default it walks
+            from near ones to nearer ones, and finds most of the nearest. Lists of queries always are.
         lists : {name of a ranker: ids, or pairs of id and score, best first}, optional
             The lists of one query from elsewhere, 200 to 300 deep if possible: they are fused here, in place of lists
             of the searcher's own. Ids that it does not know have the rankers' votes, and no neighbors.
@@ -132,7 +136,7 @@ class ReadOnlySearcher:
         elif complete or scores or neighbors is not None or allowed is not None:
             raise InputError("complete, scores, neighbors and allowed are about given lists; give lists, too.")
         else:
-            queries = batch_of_queries(state.ids, query, image, item, vectors, ids)
+            queries = replace(batch_of_queries(state.ids, query, image, item, vectors, ids), exact=exact)
         if not len(queries):
             return []
         if rerank is not None and "texts" not in queries.parts:

@@ -1,7 +1,7 @@
 """The protocol of what ranks the items of a searcher, and a fitted ranker as one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from rankloom.rankers import Fitted, Ranker, Traits, Updatable, is_updatable, tr
 from rankloom.rankers.vectors.encoder import EncoderRanker
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
-from rankloom.searcher.item_lists import empty_lists, fill, merged
+from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, merged
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.store import Filter, Mask
@@ -46,8 +46,13 @@ class Retriever(Protocol):
     def encoded(self, queries: Contents) -> Contents | Array:
         """Return external queries in the form in which `lists` is quickest: it may be called several times."""
 
-    def lists(self, queries: Contents | Array, depth: int, where: Filter | None = None) -> Ranks:
-        """Return the lists of external queries, given by their part, in the form of `encoded`, or as vectors."""
+    def lists(
+        self, queries: Contents | Array, depth: int, where: Filter | None = None, *, exact: bool = False
+    ) -> Ranks:
+        """Return the lists of external queries, given by their part, in the form of `encoded`, or as vectors.
+
+        Unless `exact`, that of a single query may lack a few of the nearest items of a large collection.
+        """
 
     def item_lists(self, numbers: NDArray[np.intp], depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of items."""
@@ -94,6 +99,12 @@ class Model:
             return None
         return self.probes.cosine(self.ranker)
 
+    def with_lists(self, lists: ItemLists) -> Model:
+        """Return the model, whose single queries may walk along the lists of the build."""
+        if not hasattr(self.fitted, "with_lists"):
+            return self
+        return replace(self, fitted=self.fitted.with_lists(lists.base.items))
+
     @property
     def updatable(self) -> Updatable:
         """What was fitted; raise InputError if it cannot be updated."""
@@ -122,16 +133,18 @@ class Model:
         vectors: Array = fitted.source.query_vectors(queries, cache=fitted.cache)
         return vectors
 
-    def lists(self, queries: Contents | Array, depth: int, where: Filter | None = None) -> Ranks:
+    def lists(
+        self, queries: Contents | Array, depth: int, where: Filter | None = None, *, exact: bool = False
+    ) -> Ranks:
         """Return the lists of external queries."""
         if isinstance(queries, np.ndarray) and not hasattr(self.fitted, "rank_vectors"):
             raise InputError(f"The ranker {self.name!r} does not compare vectors; give a text or an image.")
         if where is not None and not is_updatable(self.fitted):
-            found = _ranked(self.fitted, 0, queries, len(where.ids), None)
+            found = _ranked(self.fitted, 0, queries, len(where.ids))
             return cut(found.among(where.numbers), depth)
         allowed = None if where is None else where.allowed
         mask = allowed if self.slots is None else self.slots.mask(allowed)
-        parts = [_ranked(part, start, queries, depth, mask) for start, part in self.parts]
+        parts = [_ranked(part, start, queries, depth, mask, exact=exact) for start, part in self.parts]
         return self._outside(reduce(partial(_merged, np.full(len(queries), PAD)), parts), depth)
 
     def item_lists(self, numbers: NDArray[np.intp], depth: int, where: Filter | None = None) -> Ranks:
@@ -171,14 +184,14 @@ class Model:
         return cut(Ranks.trusted(items, found.scores, len(self.slots), kind="queries"), depth)
 
 
-def _ranked(part: Any, start: int, queries: Contents | Array, depth: int, mask: Mask | None) -> Ranks:
+def _ranked(
+    part: Any, start: int, queries: Contents | Array, depth: int, mask: Mask | None = None, *, exact: bool = False
+) -> Ranks:
     """Return the lists of external queries by a part of a ranker, of allowed slots, by slot."""
     own = {} if mask is None else {"allowed": mask[start : start + part.n_items]}
-    vectors = isinstance(queries, np.ndarray)
-    found: Ranks = (
-        part.rank_vectors(queries, depth=depth, **own) if vectors else part.rank(queries=queries, depth=depth, **own)
-    )
-    return _shifted(found, start)
+    if isinstance(queries, np.ndarray):
+        return _shifted(part.rank_vectors(queries, depth=depth, **own, **({"exact": True} if exact else {})), start)
+    return _shifted(part.rank(queries=queries, depth=depth, **own), start)
 
 
 def _rows_among(part: Any, start: int, owner: Any, rows: Numbers, depth: int, mask: Mask | None) -> Ranks:

@@ -77,7 +77,8 @@ class State:
     ) -> State:
         """Return the state of documents in this process, and of rankers fitted to them."""
         stored = {name: ItemLists.of(ranks, settings.depth) for name, ranks in lists.items()}
-        return cls(documents.ids, documents, models, stored, settings)
+        walked = {name: model.with_lists(stored[name]) for name, model in models.items()}
+        return cls(documents.ids, documents, walked, stored, settings)
 
     @classmethod
     def of_index(cls, index: FusionIndex, name: str) -> State:

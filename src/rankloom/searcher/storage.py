@@ -104,7 +104,9 @@ def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, En
     lists = {}
     for at, about in enumerate(meta["rankers"]):
         stored, more = under(arrays, f"lists{at}"), tail.under(f"lists{at}")
-        lists[about["name"]] = ItemLists.restored(stored, more, n, settings.depth, about.get("reached_recall"))
+        name = about["name"]
+        lists[name] = ItemLists.restored(stored, more, n, settings.depth, about.get("reached_recall"))
+        models[name] = models[name].with_lists(lists[name])
     state = State(documents.ids, documents, models, lists, settings, tail=tail)
     state = replace(state, grown=_grown(state, arrays, meta["indexes"], path))
     return with_documents(state, documents, models) if state.is_grown else state

@@ -126,6 +126,8 @@ def body_schema(limits: Limits) -> Schema:
         "group_by": name | {"description": "Return the best hit of each value of this field, the others inside."},
         "facets": _list(name, 20) | {"description": "Count the values of these fields in all documents listed."},
         "fields": _list(name, 100) | {"description": "Fields of the documents to return; none by default."},
+        "exact": {"type": "boolean", "default": False}
+        | {"description": "Whether to compare the query with all vectors, however many there are."},
         "highlight": {"type": "boolean", "default": False}
         | {"description": "Whether to return the passage of each text around the query's words, which are marked."},
         "explain": {"type": "boolean", "default": False}

@@ -37,7 +37,7 @@ QUERIES = ("query", "queries", "item", "items")
 #: With the lists of other engines.
 GIVEN = ("complete", "neighbors", "allowed")
 #: What `Searcher.search` takes as it is given.
-OPTIONS = ("rankers", "weights", "where", "group_by", "facets", "fields", *GIVEN)
+OPTIONS = ("rankers", "weights", "where", "group_by", "facets", "fields", "exact", *GIVEN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
