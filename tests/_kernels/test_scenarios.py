@@ -13,7 +13,9 @@ from rankloom.rankers import RANKERS
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.image import shape
 from rankloom.rankers.text.word_movers import WMD, WordVectors
-from rankloom.ranks.vector_space import sparse_city_block
+from rankloom.ranks.cells import Cells
+from rankloom.ranks.query_search import QuerySearch
+from rankloom.ranks.vector_space import METRICS, VectorSpace, sparse_city_block
 from rankloom.threads import Scratch
 from rankloom.weft.weights import mean_overlap
 
@@ -84,7 +86,12 @@ def test_rankers(name, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_lists_by_cells(dtype):
     vectors = np.random.default_rng(5).normal(size=(90, 5)).astype(dtype)
-    rl.Ranks.from_vectors(vectors, depth=9, algorithm="cells")
+    lists = rl.Ranks.from_vectors(vectors, depth=9, algorithm="cells").items
+    space = VectorSpace.of(vectors, METRICS["cosine"])
+    search, query = QuerySearch(space, Cells.of(space), lists), space.subset(np.array([3]))
+    for allowed in (None, np.arange(90) % 2 > 0):
+        search.scan(query, 5, allowed)
+        search.walk(query, 5, allowed)
 
 
 def test_word_movers():

@@ -77,10 +77,8 @@ def query_lists(
     """Return the lists of encoded queries by each ranker, of the allowed items only."""
     depth = min(depth, max(len(state), 1))
     if queries.items is None:
-        return {
-            name: state.retrievers[name].lists(queries.encoded[name], depth, where, exact=queries.exact)
-            for name in names
-        }
+        of = {name: state.retrievers[name].lists for name in names}
+        return {name: of[name](queries.encoded[name], depth, where, exact=queries.exact) for name in names}
     return {name: _item_lists(state, name, queries, depth, where) for name in names}
 
 

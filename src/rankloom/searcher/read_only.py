@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from rankloom.aggregate import Method
@@ -114,8 +115,8 @@ class ReadOnlySearcher:
             by which they are sorted; the others follow. It needs texts as queries.
         rerank_depth : int
         exact : bool
-            Whether a single query is compared with all vectors, too, of more than 100,000 documents: by default it walks
-            from near ones to nearer ones, and finds most of the nearest. Lists of queries always are.
+            Whether a single query is compared with all vectors of more than 100,000 documents, as several queries are:
+            by default it walks from near ones to nearer ones, and finds most of the nearest.
         lists : {name of a ranker: ids, or pairs of id and score, best first}, optional
             The lists of one query from elsewhere, 200 to 300 deep if possible: they are fused here, in place of lists
             of the searcher's own. Ids that it does not know have the rankers' votes, and no neighbors.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ class Model:
             return None
         return self.probes.cosine(self.ranker)
 
-    def with_lists(self, lists: ItemLists) -> Model:
+    def with_lists(self, lists: ItemLists) -> Self:
         """Return the model, whose single queries may walk along the lists of the build."""
         if not hasattr(self.fitted, "with_lists"):
             return self
