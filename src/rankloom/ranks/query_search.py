@@ -101,5 +101,10 @@ class QuerySearch:
         return np.concatenate([order[ptr[cell] : ptr[cell + 1]] for cell in cells])
 
 
+def is_single(queries: VectorSpace, space: VectorSpace) -> bool:
+    """Return True if these are queries for a `QuerySearch`."""
+    return len(queries) == 1 and space.metric.unit and len(space) >= MIN_SCANNED
+
+
 def _empty(size: int) -> Found:
     return Found(np.full(size, PAD, np.int32), np.full(size, -np.inf, np.float32))

@@ -13,6 +13,16 @@ from rankloom.searcher.state import State
 
 DAY = 86_400_000_000  # microseconds
 MAX_NEWER = 1 / 3  # share of the documents that may be newer than the statistics
+MAX_IN_CELLS = 1 / 10  # share of the documents that may be newer than the cells of vectors
+
+
+def warn_of_cells(before: State, after: State) -> None:
+    """Warn when an update lets cells become old."""
+    names = [name for name, lists in after.item_lists.items() if lists.recall is not None]
+    was_new, newer, n = before.settings.newer <= MAX_IN_CELLS * len(before), after.settings.newer, len(after)
+    if names and was_new and newer > MAX_IN_CELLS * n:
+        message = f"{newer} of {n} documents are newer than the cells of {', '.join(names)}; compact the searcher."
+        warnings.warn(message, RankloomWarning, stacklevel=4)
 
 
 def drift(state: State) -> dict[str, Any]:

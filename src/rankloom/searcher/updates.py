@@ -24,6 +24,7 @@ from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.batch import Batch, text_of
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.drift import warn_of_cells
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
 from rankloom.searcher.retriever import Model, scores_of
@@ -66,7 +67,9 @@ def added(state: State, batch: Batch) -> State:
     n = len(batch.documents)
     old = state.settings
     settings = replace(old, next_number=old.next_number + n, newer=old.newer + n)
-    return _settled(_appended(replace(_open_ended(state), settings=settings), documents, models, n))
+    new = _settled(_appended(replace(_open_ended(state), settings=settings), documents, models, n))
+    warn_of_cells(state, new)
+    return new
 
 
 def with_stored(state: State) -> State:

@@ -20,7 +20,7 @@ from rankloom.ranks import Kind, Ranks
 from rankloom.ranks.arrays import Array, Bools, Float32s, Int32s, Numbers
 from rankloom.ranks.cell_lists import item_lists
 from rankloom.ranks.cells import MAX_DEPTH, RECALL, Cells, check_algorithm, made_cells
-from rankloom.ranks.query_search import MIN_SCANNED, QuerySearch
+from rankloom.ranks.query_search import QuerySearch, is_single
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.registry import Options
 
@@ -93,7 +93,7 @@ class FittedVectors:
         """
         mask = None if allowed is None else _checked_mask(allowed, self.n_items)
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
-        if len(queries) == 1 and self.space.metric.unit and self.n_items >= MIN_SCANNED:
+        if is_single(queries, self.space):
             depth = whole_number("depth", depth)
             return self._ranks(*self._single.nearest(queries, depth, mask, exact=exact), "queries")
         return self._near(queries, depth, among=None if mask is None else np.flatnonzero(mask))
