@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from rankloom.aggregate import QueryMethod
-from rankloom.cli import app
+from rankloom.cli.app import app
 from rankloom.methods import METHODS, SUPERVISED
 from rankloom.registry import options_of
 

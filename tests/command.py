@@ -2,7 +2,7 @@
 
 from typer.testing import CliRunner
 
-from rankloom.cli import app
+from rankloom.cli.app import app
 
 
 def run(*arguments):

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import typer
 
 import rankloom
-from rankloom.cli import app
+from rankloom.cli.app import app
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 

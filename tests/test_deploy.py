@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 from typer.main import get_command
 
-from rankloom.cli import app
+from rankloom.cli.app import app
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()

@@ -12,7 +12,7 @@ import typer
 
 import rankloom as rl
 from command import run, sentence
-from rankloom.cli import app
+from rankloom.cli.app import app
 
 COMMANDS = typer.main.get_command(app).commands
 MAIN = "from rankloom.cli import main; main()"

@@ -20,7 +20,7 @@ from serving import BRIEF, IMPATIENT, SLOW, in_a_loop, server, started
 from typer.testing import CliRunner
 
 import rankloom as rl
-from rankloom.cli import app
+from rankloom.cli.app import app
 from rankloom.errors import InputError
 from rankloom.web import listen, make_app
 

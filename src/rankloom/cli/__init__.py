@@ -1,38 +1,16 @@
 """The command line: files in, files out; bad input prints one sentence and exits with code 1."""
 
 import sys
+from importlib import import_module
 
-from rankloom.cli.app import shown_warnings
+from rankloom.cli import app as cli
+from rankloom.cli.outputs import stopped
 
-with shown_warnings():  # of plug-ins, which are loaded for the help
-    from rankloom.cli import (  # noqa: F401  # each registers its command
-        add,
-        build,
-        compact,
-        compare,
-        correlate,
-        delete,
-        demo,
-        evaluate,
-        experiment,
-        fuse,
-        index,
-        info,
-        mcp,
-        methods,
-        rank,
-        rankers,
-        report,
-        search,
-        select,
-        serve,
-        trial,
-        verify,
-    )
-    from rankloom.cli.app import app
-    from rankloom.cli.outputs import stopped
+__all__ = ["main", "stopped"]
 
-__all__ = ["app", "main", "stopped"]
+with cli.shown_warnings():  # of plug-ins, which are loaded for the help
+    for name in cli.COMMANDS:
+        import_module(f"rankloom.cli.{name}")  # which registers the command
 
 
 def main() -> None:
@@ -40,4 +18,4 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    app(prog_name="rankloom")
+    cli.app(prog_name="rankloom")
