@@ -29,7 +29,8 @@ class FG(IndexMethod[FusionIndex]):
 
     References
     ----------
-    Dourado, Pedronette, Torres (2019), doi:10.1016/j.ipm.2019.03.008
+    Dourado, Pedronette, Torres (2019), Unsupervised graph-based rank aggregation for improved retrieval, Information
+    Processing & Management 56(4), doi:10.1016/j.ipm.2019.03.008
 
     Examples
     --------

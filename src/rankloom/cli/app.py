@@ -56,6 +56,7 @@ COMMANDS = [
     "mcp",
     "methods",
     "rankers",
+    "cite",
 ]
 
 

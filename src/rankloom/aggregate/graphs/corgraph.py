@@ -78,7 +78,8 @@ class CorGraph(CollectionMethod):
 
     References
     ----------
-    Pedronette, Torres (2016), doi:10.1016/j.neucom.2016.03.081
+    Pedronette, Torres (2016), A correlation graph approach for unsupervised manifold learning in image retrieval tasks,
+    Neurocomputing 208, doi:10.1016/j.neucom.2016.03.081
 
     Examples
     --------

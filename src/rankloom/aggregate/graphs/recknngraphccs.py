@@ -63,7 +63,8 @@ class RecKNNGraphCCs(CollectionMethod):
 
     References
     ----------
-    Pedronette, Gonçalves, Guilherme (2018), Pattern Recognition 75
+    Pedronette, Gonçalves, Guilherme (2018), Unsupervised manifold learning through reciprocal kNN graph and connected
+    components for image retrieval tasks, Pattern Recognition 75
 
     Examples
     --------

@@ -65,7 +65,8 @@ class RkGraph(CollectionMethod):
 
     References
     ----------
-    Pedronette, Almeida, Torres (2016), Pattern Recognition Letters 83
+    Pedronette, Almeida, Torres (2016), A graph-based ranked-list model for unsupervised distance learning on shape
+    retrieval, Pattern Recognition Letters 83
 
     Examples
     --------

@@ -44,7 +44,8 @@ class ProbFuse(Supervised):
 
     References
     ----------
-    Lillis, Toolan, Collier, Dunnion (2006), doi:10.1145/1148170.1148197
+    Lillis, Toolan, Collier, Dunnion (2006), ProbFuse: a probabilistic approach to data fusion, SIGIR,
+    doi:10.1145/1148170.1148197
 
     Examples
     --------
@@ -145,7 +146,7 @@ class BayesFuse(Supervised):
 
     References
     ----------
-    Aslam, Montague (2001), doi:10.1145/383952.384007
+    Aslam, Montague (2001), Models for metasearch, SIGIR, doi:10.1145/383952.384007
 
     Examples
     --------
@@ -182,7 +183,8 @@ class MapFuse(Supervised):
 
     References
     ----------
-    Lillis, Zhang, Toolan, Collier, Leonard, Dunnion (2010), doi:10.1145/1835449.1835508
+    Lillis, Zhang, Toolan, Collier, Leonard, Dunnion (2010), Estimating probabilities for effective data fusion, SIGIR,
+    doi:10.1145/1835449.1835508
 
     Examples
     --------
@@ -211,7 +213,8 @@ class PosFuse(Supervised):
 
     References
     ----------
-    Lillis, Zhang, Toolan, Collier, Leonard, Dunnion (2010), doi:10.1145/1835449.1835508
+    Lillis, Zhang, Toolan, Collier, Leonard, Dunnion (2010), Estimating probabilities for effective data fusion, SIGIR,
+    doi:10.1145/1835449.1835508
 
     Examples
     --------
@@ -246,7 +249,8 @@ class SlideFuse(PosFuse):
 
     References
     ----------
-    Lillis, Toolan, Collier, Dunnion (2008), doi:10.1007/978-3-540-78646-7_33
+    Lillis, Toolan, Collier, Dunnion (2008), Extending probabilistic data fusion using sliding windows, ECIR,
+    doi:10.1007/978-3-540-78646-7_33
 
     Examples
     --------

@@ -47,8 +47,10 @@ class Kemeny(MajorityMethod):
 
     References
     ----------
-    Kemeny (1959), Mathematics without numbers; Dwork et al. (2001), doi:10.1145/371920.372165;
-    KwikSort: Ailon, Charikar, Newman (2008), doi:10.1145/1411509.1411513
+    Kemeny (1959), Mathematics without numbers; Dwork et al. (2001), Rank aggregation methods for the web, WWW,
+    doi:10.1145/371920.372165;
+    KwikSort: Ailon, Charikar, Newman (2008), Aggregating inconsistent information: ranking and clustering,
+    Journal of the ACM 55(5), doi:10.1145/1411509.1411513
 
     Examples
     --------

@@ -74,7 +74,8 @@ class Condorcet(MajorityMethod):
 
     References
     ----------
-    Copeland (1951); Montague, Aslam (2002), doi:10.1145/584792.584881
+    Copeland (1951), A reasonable social welfare function; Montague, Aslam (2002), Condorcet fusion for improved
+    retrieval, CIKM, doi:10.1145/584792.584881
 
     Examples
     --------

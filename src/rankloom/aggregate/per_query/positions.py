@@ -36,7 +36,8 @@ class RRF(TiedMethod):
 
     References
     ----------
-    Cormack, Clarke, Buettcher (2009), doi:10.1145/1571941.1572114
+    Cormack, Clarke, Buettcher (2009), Reciprocal rank fusion outperforms Condorcet and individual rank learning
+    methods, SIGIR, doi:10.1145/1571941.1572114
 
     Examples
     --------
@@ -62,7 +63,8 @@ class ISR(PoolMethod):
 
     References
     ----------
-    Mourão, Martins, Magalhães (2015), doi:10.1016/j.compmedimag.2014.05.006
+    Mourão, Martins, Magalhães (2015), Multimodal medical information retrieval with unsupervised rank fusion,
+    Computerized Medical Imaging and Graphics 39, doi:10.1016/j.compmedimag.2014.05.006
 
     Examples
     --------
@@ -140,7 +142,8 @@ class RBC(PoolMethod):
 
     References
     ----------
-    Bailey, Moffat, Scholer, Thomas (2017), doi:10.1145/3077136.3080839
+    Bailey, Moffat, Scholer, Thomas (2017), Retrieval consistency in the presence of query variations, SIGIR,
+    doi:10.1145/3077136.3080839
 
     Examples
     --------
@@ -178,7 +181,8 @@ class Borda(TiedMethod):
 
     References
     ----------
-    Borda (1781); Aslam, Montague (2001), doi:10.1145/383952.384007
+    Borda (1781), Mémoire sur les élections au scrutin; Aslam, Montague (2001), Models for metasearch, SIGIR,
+    doi:10.1145/383952.384007
 
     Examples
     --------
@@ -223,7 +227,8 @@ class MRA(TiedMethod):
 
     References
     ----------
-    Fagin, Kumar, Sivakumar (2003), doi:10.1145/872757.872795
+    Fagin, Kumar, Sivakumar (2003), Efficient similarity search and classification via rank aggregation, SIGMOD,
+    doi:10.1145/872757.872795
 
     Examples
     --------

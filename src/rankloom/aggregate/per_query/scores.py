@@ -42,7 +42,12 @@ class Normalizing(Options):
 
 
 class CombMethod(Normalizing, PoolMethod):
-    """A method that combines the normalized scores of each item."""
+    """A method that combines the normalized scores of each item.
+
+    References
+    ----------
+    Fox, Shaw (1994), Combination of multiple searches, TREC-2, NIST SP 500-215
+    """
 
     def score(self, pool: Pool, weights: list[float]) -> Floats:
         return self.combine(pool, self.normalized(pool), weights)
@@ -96,6 +101,10 @@ class CombMIN(Normalizing, QueryMethod):
 
     over the rankers r that list d. Options, tie-breaking and reference are those of `combsum`, without weights: a
     smaller weight would make a ranker count more, not less.
+
+    References
+    ----------
+    Fox, Shaw (1994), Combination of multiple searches, TREC-2, NIST SP 500-215
 
     Examples
     --------
@@ -215,7 +224,8 @@ class RLSim(CombMethod):
 
     References
     ----------
-    Dourado, Pedronette, Torres (2019), Section 5, doi:10.1016/j.ipm.2019.03.008
+    Dourado, Pedronette, Torres (2019), Unsupervised graph-based rank aggregation for improved retrieval, Information
+    Processing & Management 56(4), Section 5, doi:10.1016/j.ipm.2019.03.008
 
     Examples
     --------

@@ -95,7 +95,7 @@ class GMNZ(CombMethod):
 
     References
     ----------
-    Lee (1997), doi:10.1145/258525.258587
+    Lee (1997), Analyses of multiple evidence combination, SIGIR, doi:10.1145/258525.258587
 
     Examples
     --------

@@ -69,7 +69,8 @@ class RLSimUDL(NeighborMethod):
     References
     ----------
     Pedronette, Torres (2013), Image re-ranking and rank aggregation based on similarity of ranked lists, Pattern
-    Recognition 46(8), doi:10.1016/j.patcog.2013.01.004; Okada, Pedronette, Torres (2015), ICMR
+    Recognition 46(8), doi:10.1016/j.patcog.2013.01.004; Okada, Pedronette, Torres (2015),
+    Unsupervised distance learning by rank correlation measures for image retrieval, ICMR
 
     Examples
     --------
