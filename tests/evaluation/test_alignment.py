@@ -39,7 +39,7 @@ def test_mean_and_deviation_are_those_of_all_permutations(sizes):
     parts = [permutations(range(a, b)) for a, b in pairwise(starts)]
     orders = [np.concatenate(order).astype(int) for order in product(*parts)]
     counts = [int((first & second[np.ix_(order, order)]).sum()) for order in orders]
-    graphs = [Neighbors(np.flatnonzero(one), True) for one in (first, second)]
+    graphs = [Neighbors(np.flatnonzero(one), len(classes), True) for one in (first, second)]
     found = sharing(*graphs, classes)
     assert found.shared == int((first & second).sum())
     assert (found.expected, found.deviation) == pytest.approx((np.mean(counts), np.std(counts)))
@@ -77,6 +77,19 @@ def test_ids_shuffled_altogether_are_seen_without_labels(clusters):
     views, _ = clusters
     with pytest.warns(RankloomWarning, match="Are their files in the same order"):
         check_alignment({"a": views["a"], "b": renamed(views["b"], np.random.default_rng(1).permutation(200))})
+
+
+def test_files_numbered_as_text_are_seen_without_labels_too(clusters):
+    views, labels = clusters
+    ids = [f"{label}-{number}.png" for label in "abcdefghij" for number in range(1, 21)]
+    as_text = np.array(sorted(range(200), key=ids.__getitem__))
+    named = {name: Ranks(one.items, n_items=200, item_ids=ids, query_ids=ids) for name, one in views.items()}
+    moved = renamed(views["b"], as_text)
+    wrong = {"a": named["a"], "b": Ranks(moved.items, n_items=200, item_ids=ids, query_ids=ids)}
+    assert check_alignment(named, labels) == check_alignment(named) == ""
+    for known in (labels, None):
+        with pytest.warns(RankloomWarning, match="as 1, 10, 2 and not as 1, 2, 10: a and b|no more than shuffled ids"):
+            check_alignment(wrong, known)
 
 
 def test_a_ranker_of_noise_is_no_alarm(clusters):
@@ -118,6 +131,14 @@ def test_the_lists_of_the_paper_on_mpeg7(shared, tmp_path):
     assert check_alignment(ours, collection.labels) == ""
     with pytest.warns(RankloomWarning, match="BAS and AIR .*; SS and AIR"):
         check_alignment(ours | {"AIR": air}, collection.labels)
+    by_text = np.lexsort((np.arange(300), collection.ids))
+    moved = renamed(ours["BAS"], by_text)
+    named = {"BAS": moved, "SS": ours["SS"]}
+    named = {
+        k: Ranks(v.items, n_items=300, item_ids=collection.ids, query_ids=collection.ids) for k, v in named.items()
+    }
+    with pytest.warns(RankloomWarning, match="as 1, 10, 2 and not as 1, 2, 10: BAS and SS"):
+        check_alignment(named, collection.labels)
 
 
 @pytest.mark.long

@@ -2,13 +2,15 @@
 
 Two rankers of the same items share neighbors, however different they are. If they share no more than if the ids of one
 of them were shuffled, their files are probably not in the same order. Class labels cannot show that where a class is
-numbered in another order, and fusion even profits from it: so, with labels, ids are shuffled within classes.
+numbered in another order, and fusion even profits from it: so, with labels, ids are shuffled within classes. The most
+common cause, files sorted as text by one program and by number by another, is tried as such.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError, RankloomWarning
-from rankloom.ranks import Ranks
+from rankloom.ranks import Ids, Ranks
 from rankloom.ranks.align import align_collection
 from rankloom.ranks.arrays import Floats, Indexes, Int64s
 
@@ -26,6 +28,7 @@ MAX_SHARE = 3  # at most one in three members of a class are neighbors, so that 
 MIN_DEVIATIONS, MIN_ROOM = 3.0, 10.0  # of what chance gives: agreement below, where there is room for that much more
 MIN_LIFT, MIN_RECIPROCAL = 2.0, 0.1  # a ranker of noise agrees with nobody: it says nothing about the order
 MAX_SHOWN = 3  # pairs of rankers in a warning
+NUMBER = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,14 @@ class Neighbors:
     """The neighbors of all items by one ranker: a directed graph within classes, as sorted keys row * n + item."""
 
     keys: Int64s
+    n_items: int
     telling: bool  # whether they are not just noise
+
+    def renamed(self, new: Indexes) -> Neighbors:
+        """Return the same neighbors with other numbers of the items."""
+        rows, items = np.divmod(self.keys, self.n_items)
+        keys = np.sort(new[rows].astype(np.int64) * self.n_items + new[items])
+        return Neighbors(keys, self.n_items, self.telling)
 
     def moments(self, classes: Indexes) -> tuple[Floats, ...]:
         """Return, for each class, the sums over pairs of edges that have the same ends in common."""
@@ -94,9 +104,10 @@ def sharing(first: Neighbors, second: Neighbors, classes: Indexes) -> Sharing:
     *theirs, other = second.moments(classes)
     squares = np.sum([_ratio(a * b, way) for a, b, way in zip(ours, theirs, ways, strict=True)], axis=0)
     means = _ratio(size * other, pairs)
-    shared = np.intersect1d(first.keys, second.keys, assume_unique=True).size
     variance = float(np.sum(squares - means * means))
-    return Sharing(shared, float(means.sum()), sqrt(max(variance, 0.0)), min(first.keys.size, second.keys.size))
+    return Sharing(
+        _shared(first, second), float(means.sum()), sqrt(max(variance, 0.0)), min(first.keys.size, second.keys.size)
+    )
 
 
 def check_alignment(rankers: Mapping[str, Ranks], labels: ArrayLike | None = None) -> str:
@@ -131,16 +142,49 @@ def check_alignment(rankers: Mapping[str, Ranks], labels: ArrayLike | None = Non
     telling = [name for name, neighbors in found.items() if neighbors.telling]
     shares = {pair: sharing(found[pair[0]], found[pair[1]], classes) for pair in combinations(telling, 2)}
     alike = [f"{' and '.join(pair)} ({share})" for pair, share in shares.items() if share.like_shuffled]
-    if not alike:
-        return ""
-    more = f", and {len(alike) - MAX_SHOWN} more pairs" if len(alike) > MAX_SHOWN else ""
+    new = _by_text(aligned[0].item_ids)
+    better = [
+        f"{' and '.join(pair)} ({share.shared} neighbors shared, {most} if renumbered)"
+        for pair, share in shares.items()
+        if new is not None and not share.like_shuffled
+        for most in [max(_shared(found[a], found[b].renamed(new)) for a, b in (pair, pair[::-1]))]
+        if most > share.shared + MIN_ROOM * share.deviation
+    ]
     where = "" if labels is None else "within classes "
-    message = (
-        f"These rankers agree {where}no more than shuffled ids would: {'; '.join(alike[:MAX_SHOWN])}{more}. Are their "
-        "files in the same order?"
-    )
+    sentences = []
+    if alike:
+        sentences.append(f"These rankers agree {where}no more than shuffled ids would: {_some(alike)}.")
+    if better:
+        sentences.append(f"These agree more if one had its files as 1, 10, 2 and not as 1, 2, 10: {_some(better)}.")
+    if not sentences:
+        return ""
+    message = " ".join([*sentences, "Are their files in the same order?"])
     warnings.warn(message, RankloomWarning, stacklevel=2)
     return message
+
+
+def _some(pairs: Sequence[str]) -> str:
+    more = f", and {len(pairs) - MAX_SHOWN} more pairs" if len(pairs) > MAX_SHOWN else ""
+    return "; ".join(pairs[:MAX_SHOWN]) + more
+
+
+def _by_text(ids: Ids | None) -> Indexes | None:
+    """Return the new number of each item if files numbered 1, 2, 10 are read as 1, 10, 2; None if that is the same."""
+    names = [name.casefold() for name in ids or ()]
+    as_text = sorted(range(len(names)), key=names.__getitem__)
+    as_numbers = sorted(
+        range(len(names)),
+        key=lambda i: [part.zfill(20) if part.isdecimal() else part for part in NUMBER.split(names[i])],
+    )
+    if as_text == as_numbers:
+        return None
+    new = np.empty(len(names), np.intp)
+    new[as_numbers] = as_text
+    return new
+
+
+def _shared(first: Neighbors, second: Neighbors) -> int:
+    return int(np.intersect1d(first.keys, second.keys, assume_unique=True).size)
 
 
 def _neighbors(ranks: Ranks, classes: Indexes, reciprocal: bool) -> Neighbors:
@@ -155,10 +199,10 @@ def _neighbors(ranks: Ranks, classes: Indexes, reciprocal: bool) -> Neighbors:
     keys = np.sort((rows.astype(np.int64) * n + items)[near])
     if reciprocal:
         mutual = keys[np.isin(keys % n * n + keys // n, keys, assume_unique=True)]
-        return Neighbors(mutual, mutual.size >= MIN_RECIPROCAL * keys.size)
+        return Neighbors(mutual, n, mutual.size >= MIN_RECIPROCAL * keys.size)
     first = others & (np.cumsum(others, axis=1) <= MAX_NEIGHBORS)
     by_chance = float((first.sum(axis=1) * (sizes - 1)).sum()) / max(n - 1, 1)
-    return Neighbors(keys, int((first & inside).sum()) >= MIN_LIFT * by_chance)
+    return Neighbors(keys, n, int((first & inside).sum()) >= MIN_LIFT * by_chance)
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
