@@ -7,34 +7,6 @@ from rankloom.cli import app as cli
 from rankloom.cli.outputs import stopped
 
 __all__ = ["main", "stopped"]
-with shown_warnings():  # of plug-ins, which are loaded for the help
-    from rankloom.cli import (  # noqa: F401  # each registers its command
-        add,
-        build,
-        cite,
-        compact,
-        compare,
-        correlate,
-        delete,
-        demo,
-        evaluate,
-        experiment,
-        fuse,
-        index,
-        info,
-        mcp,
-        methods,
-        rank,
-        rankers,
-        report,
-        search,
-        select,
-        serve,
-        trial,
-        verify,
-    )
-    from rankloom.cli.app import app
-    from rankloom.cli.outputs import stopped
 
 with cli.shown_warnings():  # of plug-ins, which are loaded for the help
     for name in cli.COMMANDS:
