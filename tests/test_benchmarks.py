@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import rankloom as rl
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -95,3 +97,22 @@ def is_below(call, path):
     """Return True if a call is that of the last function in a path, and inside those of the others, in this order."""
     outside = iter(call[:-1])
     return call[-1] == path[-1] and all(name in outside for name in path[:-1])
+
+
+@pytest.mark.long
+def test_the_load_of_a_service_is_printed(tmp_path):
+    texts = [{"id": f"d{n}", "text": f"word{n % 7} word{n % 11} heat"} for n in range(60)]
+    rl.Searcher.build(texts, ["bm25", "bow-cosine"]).save(tmp_path / "s.loom")
+    (tmp_path / "words.txt").write_text("\n".join(f"word{n}" for n in range(11)))
+    printed = output(
+        "load.py", str(tmp_path / "s.loom"), str(tmp_path / "words.txt"), "--minutes", ".05", "--seconds", "2"
+    )
+    rows = [line.strip("| ").split(" | ") for line in printed.splitlines() if line.startswith("| ")]
+    assert [row[0] for row in rows if row[0].startswith("default")] == [
+        "default alone",
+        "default, beside batches by kemeny",
+        "default",
+    ]
+    assert all("x 0" not in row[-1] for row in rows)
+    assert "99 %: " in printed
+    assert "Memory of a worker" in printed

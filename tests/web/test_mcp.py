@@ -72,6 +72,14 @@ def test_conditions_restrict_searches_and_explanations(searcher):
     assert "does not satisfy where" in hidden
 
 
+def test_groups_give_the_best_of_each():
+    passages = [{"id": f"p{n}", "text": f"coffee {'coffee ' * n} leaves", "book": f"b{n % 2}"} for n in range(4)]
+    searcher = rl.Searcher.build(passages, ["bm25"])
+    (found,) = called(make_server(searcher), ("search", {"query": "coffee", "group_by": "book"}))
+    assert [one["id"] for one in found] == [hit.id for hit in searcher.search("coffee", group_by="book")]
+    assert len(found) == 2
+
+
 def test_similar_documents_leave_out_the_document_itself(searcher):
     (found,) = called(make_server(searcher), ("more_like_this", {"id": "slugs", "k": 1}))
     expected = [hit.id for hit in searcher.search(item="slugs", k=2) if hit.id != "slugs"][:1]
@@ -131,3 +139,13 @@ def test_the_command_answers_over_http_behind_the_checks_of_the_page(folder, sea
         assert [one["id"] for one in found] == [hit.id for hit in searcher.search("coffee")]
         refused = httpx2.post(url, json={}, headers={"Host": "evil.example"})
         assert (refused.status_code, json.loads(refused.text)["ok"]) == (400, False)
+
+
+@pytest.mark.long
+def test_http_needs_the_key(folder, monkeypatch):
+    import httpx2
+
+    monkeypatch.setenv("RANKLOOM_API_KEY", "k1")
+    with started(BASKETS, "mcp", str(folder), "--http", "--port", "0") as (_, url):
+        assert httpx2.post(url, json={}).status_code == 401
+        assert httpx2.post(url, json={}, headers={"Authorization": "Bearer k1"}).status_code in (400, 406)

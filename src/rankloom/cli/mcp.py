@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rankloom.cli import app as cli
-from rankloom.cli.serve import Host, Port
+from rankloom.cli.serve import ApiKey, Host, Port
 from rankloom.errors import needs_extra
 
 
@@ -17,6 +17,7 @@ def mcp(
     http: Annotated[bool, cli.Option("--http", help="Serve HTTP at /mcp, not standard input and output.")] = False,
     host: Host = "127.0.0.1",
     port: Port = 8000,
+    api_key: ApiKey = None,
     plugin: cli.Plugin = None,
 ) -> None:
     """Let a language model search, read and explain documents, as a server of the Model Context Protocol.
@@ -39,10 +40,10 @@ def mcp(
         cli.refuse_options(context, "only --http listens", "host", "port")
         make_server(Searcher.open(folder)).run("stdio")
         return
-    from rankloom.web import Limits, check_extra, listen
+    from rankloom.web import Limits, access_of, check_extra, listen
     from rankloom.web.server import run, url_of
 
     check_extra()
     with listen(host, port) as sock:
-        app = make_http_app(make_server(Searcher.open(folder)), Limits(), [host])
+        app = make_http_app(make_server(Searcher.open(folder)), Limits(), access_of([host], api_key, ()))
         run(app, sock, limits=app.limits, ready=lambda: cli.echo(f"Serving on {url_of(sock)}mcp (Ctrl+C stops)"))

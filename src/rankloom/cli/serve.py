@@ -22,6 +22,15 @@ Host = Annotated[
 ]
 Port = Annotated[int, cli.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 
+ApiKey = Annotated[
+    str | None,
+    cli.Option(
+        envvar="RANKLOOM_API_KEY",
+        help="What requests must show, as Authorization: Bearer KEY or X-API-Key: KEY. Others can read arguments "
+        "of a process: better set the variable.",
+    ),
+]
+
 
 @cli.app.command(context_settings={"auto_envvar_prefix": "RANKLOOM_SERVE"})
 @expand_groups
@@ -52,14 +61,7 @@ def serve(
     cache_size: Annotated[
         float, cli.Option(min=1, help="Maximum size of all caches of a process together, in megabytes.")
     ] = 256.0,
-    api_key: Annotated[
-        str | None,
-        cli.Option(
-            envvar="RANKLOOM_API_KEY",
-            help="What requests must show, as Authorization: Bearer KEY or X-API-Key: KEY. Others can read arguments "
-            "of a process: better set the variable.",
-        ),
-    ] = None,
+    api_key: ApiKey = None,
     cors_origin: Annotated[
         list[str] | None,
         cli.Option(help="An origin, as in https://shop.example, whose pages may call this server. Repeatable."),

@@ -75,6 +75,9 @@ class Tools:
         query: Annotated[str, Field(description="A question or keywords; whole sentences work as well as words.")],
         k: K = 10,
         where: Where = None,
+        group_by: Annotated[
+            str | None, Field(description="A field: only the best document of each value, as one passage of each book.")
+        ] = None,
     ) -> list[Found]:
         """Search the documents by text, best first.
 
@@ -83,7 +86,7 @@ class Tools:
         words or fewer conditions.
         """
         with readable_errors():
-            return _found(self._searcher.search(query, k=k, where=where))
+            return _found(self._searcher.search(query, k=k, where=where, group_by=group_by))
 
     def more_like_this(self, id: Id, k: K = 10, where: Where = None) -> list[Found]:
         """Find the documents most like one of them, best first, without that document itself."""
@@ -147,7 +150,7 @@ def make_server(searcher: ReadOnlySearcher) -> MCPServer:
     return server
 
 
-def make_http_app(server: MCPServer, limits: Limits, allowed_hosts: list[str]) -> SecurityMiddleware:
+def make_http_app(server: MCPServer, limits: Limits, access: Access) -> SecurityMiddleware:
     """Return the ASGI application of a server, at the path /mcp, behind the checks that the page has."""
     app = server.streamable_http_app(
         json_response=True,
@@ -155,4 +158,4 @@ def make_http_app(server: MCPServer, limits: Limits, allowed_hosts: list[str]) -
         max_request_body_size=limits.body_bytes,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the middleware's job
     )
-    return SecurityMiddleware(app, limits, Access(tuple(allowed_hosts)))
+    return SecurityMiddleware(app, limits, access)

@@ -36,6 +36,7 @@ def _error(description: str) -> Schema:
 
 ERRORS: Responses = {
     400: _error("Invalid request, or an unknown or repeated query parameter."),
+    401: _error("No key, or a wrong one."),
     404: _error("Not found."),
     422: _error("Invalid value of a parameter."),
     503: _error("Too many requests at the moment, or the search takes too long; try again."),

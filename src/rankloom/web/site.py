@@ -82,6 +82,7 @@ class Site:
         if views.source is not searcher.state:  # it was updated
             views = self._view(searcher, digest=views.digest)
             self._served = (searcher, views)
+            self.metrics.documents.set(len(views))
         return views
 
     def replace(self, searcher: Searcher, version: Version | None = None) -> None:
