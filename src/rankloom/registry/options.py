@@ -12,7 +12,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from numbers import Integral, Real
 from os import PathLike
@@ -53,7 +53,7 @@ TYPE_NAMES = {
 REQUIRED = inspect.Parameter.empty  #: the default of an option that has none
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
 class Options:
     """The base of values whose fields are options: derived classes become frozen dataclasses; `str` is the spelling.
