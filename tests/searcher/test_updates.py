@@ -38,7 +38,7 @@ def assert_same_state(one, other):
     for name in one.retrievers:
         np.testing.assert_array_equal(one.lists[name].items, other.lists[name].items, err_msg=name)
         np.testing.assert_array_equal(one.lists[name].scores, other.lists[name].scores, err_msg=name)
-    mine, theirs = one.weft(tuple(one.retrievers)).arrays, other.weft(tuple(other.retrievers)).arrays
+    mine, theirs = (state.weft(tuple(state.retrievers)).index.arrays for state in (one, other))
     assert mine.keys() == theirs.keys()
     for name, array in mine.items():
         np.testing.assert_array_equal(array, theirs[name], err_msg=name)

@@ -24,7 +24,6 @@ from rankloom.searcher.request import Request
 from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter, Mask
-from rankloom.weft import WeftIndex
 from rankloom.weft.votes import NEIGHBORS_WEIGHT, Ballots, Rules, Voter, weft_depth
 from rankloom.weft.weights import AGREED
 
@@ -135,7 +134,7 @@ class FusionRun:
 
         return ballots.fused, explain
 
-    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> Ballots:
+    def _ballots(self, index: GrownIndex, found: Ranks) -> Ballots:
         """Return the votes of each ranker and of weft."""
         return index.ballots(self._voters(), found, self.request.n, self._rules())
 
@@ -184,12 +183,12 @@ class FusionRun:
             fused = fused.among(where.numbers)
         return fused.head(n), self._no_explanation
 
-    def _weft(self) -> WeftIndex | GrownIndex:
+    def _weft(self) -> GrownIndex:
         options = {name: value for name, value in self._options().items() if name not in SEARCH_OPTIONS}
         agreed = {"weights": AGREED} if self._options().get("weights") == AGREED else {}
         return self.state.weft(self.request.names, tuple({**options, **agreed}.items()))
 
-    def _vote_list(self) -> tuple[WeftIndex | GrownIndex, Ranks]:
+    def _vote_list(self) -> tuple[GrownIndex, Ranks]:
         """Return weft's index, and its list for a vote."""
         index = self._weft()
         if self.queries.items is not None:

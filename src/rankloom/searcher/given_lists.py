@@ -25,7 +25,6 @@ from rankloom.searcher.request import Request
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Filter, Mask
 from rankloom.threads import Scratch
-from rankloom.weft import WeftIndex
 from rankloom.weft.votes import IN_ORDER, N_NEAREST, Ballots, Voter, cast, nearest_of
 
 NEIGHBORS = ("listed", "all")
@@ -217,7 +216,7 @@ class GivenRun(FusionRun):
         """The ids of items and guests."""
         return self.given.ids
 
-    def _ballots(self, index: WeftIndex | GrownIndex, found: Ranks) -> Ballots:
+    def _ballots(self, index: GrownIndex, found: Ranks) -> Ballots:
         """Return the votes, counted among the items that matter: listed ones, and those of weft's list."""
         there = np.unique(np.concatenate([self.given.items, found.items[0][found.items[0] != PAD]])).astype(np.intp)
         local = Local(there, len(self.given.ids))

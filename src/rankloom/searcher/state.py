@@ -138,20 +138,21 @@ class State:
         spellings = {name: getattr(known, "spelling", None) for name, known in self.retrievers.items()}
         return self.settings.calibration or fitted_calibration(spellings)
 
-    def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex | GrownIndex:
+    def weft(self, names: Sequence[str], options: Options = ()) -> GrownIndex:
         """Return the weft index of some rankers, built when it is first used."""
         if not options and tuple(names) in self.grown:
             return self.grown[tuple(names)]
         defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
         keep = not options and tuple(names) in self.choices
-        return self._index(WeftIndex, names, {**defaults, **dict(options)}, keep, keep_nearest=False)
+        index = self._index(WeftIndex, names, {**defaults, **dict(options)}, keep, keep_nearest=False)
+        return GrownIndex(index, index, Slots(len(self)), self.ids)
 
     def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
         """Return the fusion graphs of some rankers, built when they are first used."""
         if self.graphs is not None:
             return _unchanged(self.graphs, dict(options))
         defaults = {"cutoff": GRAPH_CUTOFF, "depth": self.settings.depth}
-        return self._index(FusionIndex, names, {**defaults, **dict(options)})
+        return self._index(FusionIndex, names, {**defaults, **dict(options)}).with_ids(self.ids)
 
     def with_limited_caches(self, max_bytes: int) -> State:
         """Return the state with a limit on the size of all indexes but the default ones."""
@@ -165,8 +166,7 @@ class State:
         def build() -> Index:
             chosen = {name: self.lists[name] for name in names}
             comparable = [self.retrievers[name].traits.comparable for name in names]
-            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options, **settings)
-            return built.with_ids(self.ids)
+            return kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options, **settings)
 
         index: Index = self.indexes.get(self.key(kind, names, options), build, keep=keep)
         return index

@@ -53,14 +53,10 @@ def save_state(state: State, writer: FolderWriter, base: Snapshot | None) -> Sna
         arrays |= prefixed(f"ranker{number}", model.stored)
         arrays |= prefixed(f"lists{number}", state.item_lists[name].arrays())
         arrays |= prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
-    indexes = [_base_of(state.weft(names)) for names in state.choices]
+    indexes = [state.weft(names).base for names in state.choices]
     for number, index in enumerate(indexes):
         arrays |= prefixed(f"index{number}", index.arrays_without_ids)
     return writer.commit(arrays, _meta(state, models, indexes), base)
-
-
-def _base_of(index: WeftIndex | GrownIndex) -> WeftIndex:
-    return index.base if isinstance(index, GrownIndex) else index
 
 
 def open_state(

@@ -25,14 +25,12 @@ from rankloom.ranks.arrays import Array
 from rankloom.searcher.batch import Batch, text_of
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.drift import warn_of_cells
-from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
 from rankloom.searcher.retriever import Model, scores_of
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import Settings, State, embedded
 from rankloom.searcher.store import Document
 from rankloom.searcher.tail import prefixed
-from rankloom.weft import WeftIndex
 from rankloom.weft.growth import added_lists
 
 MAX_ADDED, MAX_DELETED = 0.1, 0.2  # shares of the documents of the build, and of all slots, before a merge
@@ -91,14 +89,7 @@ def _open_ended(state: State) -> State:
     """Return the state with indexes that rows can be added to."""
     if state.grown:
         return state
-    return replace(state, grown={names: _base_index(state, names) for names in state.choices})
-
-
-def _base_index(state: State, names: tuple[str, ...]) -> GrownIndex:
-    index = state.weft(names)
-    assert isinstance(index, WeftIndex)
-    base = WeftIndex(index.settings, index.arrays_without_ids)
-    return GrownIndex(base, base, state.slots, state.ids)
+    return replace(state, grown={names: state.weft(names) for names in state.choices})
 
 
 def _appended(state: State, documents: Documents, models: Mapping[str, Model], n: int) -> State:
