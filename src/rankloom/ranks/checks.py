@@ -45,13 +45,6 @@ def matrix_kind(rows: Array, item_ids: Ids | None, query_ids: Ids | None, kind: 
     return kind
 
 
-def own_items(n_queries: int, query_ids: Ids | None, item_ids: Ids | None) -> NDArray[np.int32]:
-    """Return the item that each row is the list of, by id or else by number; PAD if it is none."""
-    if query_ids is None or item_ids is None or query_ids == item_ids:
-        return np.arange(n_queries, dtype=np.int32)
-    return np.array([item_ids.number(query) if query in item_ids else PAD for query in query_ids], np.int32)
-
-
 def _check_no_own_ties(rows: Array) -> None:
     """Raise InputError if ties depend on whether row i of a square matrix is item i: the caller must say."""
     for i, row in enumerate(rows):
@@ -65,12 +58,15 @@ def _check_no_own_ties(rows: Array) -> None:
             )
 
 
-def check_rows_are_items(first: NDArray[np.int32], own: NDArray[np.int32], n_items: int, query: str) -> None:
-    """Raise or warn if rows are probably lists of queries, by the first item of each and the item it is the list of."""
-    if (own == PAD).all():
-        raise InputError(
-            f"No query ({query!r}, ...) is an item: these are lists of external queries. {NEEDS_COLLECTION}"
-        )
+def check_rows_are_items(first: NDArray[np.int32], query_ids: Ids | None, item_ids: Ids | None, n_items: int) -> None:
+    """Raise or warn if rows are probably lists of queries, by the first item of each and the item of the query's id."""
+    own = np.arange(len(first), dtype=np.int32)
+    if query_ids is not None and item_ids is not None and query_ids != item_ids:
+        own = np.array([item_ids.number(query) if query in item_ids else PAD for query in query_ids], np.int32)
+        if (own == PAD).all():
+            raise InputError(
+                f"No query ({query_ids[0]!r}, ...) is an item: these are lists of external queries. {NEEDS_COLLECTION}"
+            )
     n_own, n_listed = int(((first == own) & (first != PAD)).sum()), int((first != PAD).sum())
     if n_own >= MIN_OWN_SHARE * n_listed:
         return

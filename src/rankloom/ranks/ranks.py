@@ -26,7 +26,6 @@ from rankloom.ranks.checks import (
     checked_n_items,
     checked_scores,
     matrix_kind,
-    own_items,
 )
 from rankloom.ranks.html_table import ranks_table
 from rankloom.ranks.ids import Ids
@@ -349,8 +348,7 @@ class Ranks:
                 f"{NEEDS_COLLECTION}"
             )
         if self.kind is None and self.n_queries and self.depth:
-            own = own_items(self.n_queries, self.query_ids, self.item_ids)
-            check_rows_are_items(self.items[:, 0], own, self.n_items, self.query_id(0))
+            check_rows_are_items(self.items[:, 0], self.query_ids, self.item_ids, self.n_items)
         if self.query_ids is None or self.item_ids is None:
             ids = self.query_ids if self.item_ids is None else self.item_ids
             return self.replaced(item_ids=ids, query_ids=ids, kind="collection")
