@@ -77,7 +77,7 @@ class State:
     ) -> State:
         """Return the state of documents in this process, and of rankers fitted to them."""
         stored = {name: ItemLists.of(ranks, settings.depth) for name, ranks in lists.items()}
-        walked = {name: model.with_lists(stored[name]) for name, model in models.items()}
+        walked = {name: model.with_lists(stored[name]) if name in stored else model for name, model in models.items()}
         return cls(documents.ids, documents, walked, stored, settings)
 
     @classmethod
