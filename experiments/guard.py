@@ -10,6 +10,7 @@ queries of SciFact.
 
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
@@ -143,7 +144,8 @@ def section(rows, checked):
     """Return the section, of collections and of queries that were kept for a check."""
     lines = ["## A poor ranker beside a good one", "", filled(INTRO), "", *poor_table(rows), ""]
     lines += [filled(GUARD_INTRO), "", *guard_table({name: row.found for name, row in rows.items()}, TRIED), ""]
-    lines += [filled(CHECK_INTRO), "", *guard_table(checked, SETS), "", filled(TRIAL_INTRO), "", *trial_table(rows)]
+    lines += [filled(CHECK_INTRO), "", *guard_table(checked, SETS), "", filled(f"{TRIAL_INTRO} {outcomes(rows)}")]
+    lines += ["", *trial_table(rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -210,6 +212,17 @@ def trial_table(rows):
             shown = f"**{said}**" if {said, true} == {"yes", "no"} else said
             cells.append(f"{shown} ({against(row.found[title], title, 'best').mark})")
         yield f"| {TITLES[name]} | {' | '.join(cells)} |"
+
+
+def outcomes(rows):
+    """Return a sentence: how often judgments confirm the verdicts."""
+    pairs = [(row.verdicts[title], judged_verdict(row.found[title], title)) for row in rows.values() for title in TRIED]
+    n, said = Counter(pairs), Counter(verdict for verdict, _ in pairs)
+    return (
+        f"Of {said['yes']} verdicts yes, judgments confirm {n['yes', 'yes']} and contradict {n['yes', 'no']}; of "
+        f"{said['no']} no, they confirm {n['no', 'no']} and contradict {n['no', 'yes']}; of {said['cannot tell']} "
+        f"undecided ones, they say yes on {n['cannot tell', 'yes']} and no on {n['cannot tell', 'no']}."
+    )
 
 
 @dataclass(frozen=True, slots=True)

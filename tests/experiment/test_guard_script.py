@@ -26,3 +26,7 @@ def test_differences_are_from_the_guard_and_verdicts_that_judgments_contradict_a
     assert f"| MED | {good}" in text
     assert f"| SciFact | 0.6000 +0.1000* | 0.6000 +0.2000* | {good}" in text
     assert "| MED | yes (+0.1000*) | **no** (+0.1000*) | cannot tell (+0.1000*) |" in text
+    assert (
+        "Of 1 verdicts yes, judgments confirm 1 and contradict 0; of 1 no, they confirm 0 and contradict 1;"
+        in " ".join(text.split())
+    )
