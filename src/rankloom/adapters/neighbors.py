@@ -1,7 +1,5 @@
 """A searcher with the method `kneighbors` of scikit-learn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A correlation is a registered function from the overlap of pairs of lists to one number for each pair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

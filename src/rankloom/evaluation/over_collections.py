@@ -1,7 +1,5 @@
 """Methods compared over several collections: mean ranks, Friedman's test, and which methods differ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Example queries: those on which fusion gains and loses most, with what a person needs to judge them."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 

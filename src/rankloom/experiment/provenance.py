@@ -1,7 +1,5 @@
 """Provenance of an experiment: machine, versions, command."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Apply the selections of an experiment to its rankers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from rankloom.evaluation.selection import SELECTIONS, Selection, select

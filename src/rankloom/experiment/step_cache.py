@@ -1,7 +1,5 @@
 """A file for each finished step of an experiment, so that an interrupted experiment resumes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

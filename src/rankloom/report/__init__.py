@@ -1,7 +1,5 @@
 """The report of one experiment or of several: an HTML page, and its tables and plots as files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection

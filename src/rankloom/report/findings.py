@@ -1,7 +1,5 @@
 """Findings from the records of an experiment: the methods and rankers of a selection compared with the first method."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

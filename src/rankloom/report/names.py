@@ -1,7 +1,5 @@
 """Names for people: what a report shows beside the names that specifications use."""
 
-from __future__ import annotations
-
 from rankloom.aggregate import METHODS
 from rankloom.errors import InputError
 from rankloom.evaluation import MEASURES, Measure

@@ -1,7 +1,5 @@
 """The report as one self-contained HTML page: styles and plots are inline, nothing is fetched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tables of the results, as data: the page, Markdown, LaTeX and CSV are written from these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median, quantiles

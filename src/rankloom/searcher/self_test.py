@@ -1,7 +1,5 @@
 """The self-test of a searcher: do its rankers find documents by a passage that was taken out of them?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The trial: is fusion better than the best single ranker here? Asked by queries that are made of the documents."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

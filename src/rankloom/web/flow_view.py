@@ -4,8 +4,6 @@ Every neighbor that both share is a row; bands from the query to the neighbor an
 ranker contributed by it. Rows are links or can be focused, and have labels for screen readers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from textwrap import wrap

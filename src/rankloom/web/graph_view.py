@@ -1,7 +1,5 @@
 """Two fusion graphs side by side with the common part highlighted: SVG in the page's colors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from math import pi

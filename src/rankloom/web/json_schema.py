@@ -1,7 +1,5 @@
 """The part of JSON Schema that request bodies use: one description serves to document and to check them."""
 
-from __future__ import annotations
-
 from collections.abc import Sized
 from types import UnionType
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Which results are relevant: those of the query's class, or those judged relevant to a query of the collection."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

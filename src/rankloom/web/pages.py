@@ -1,7 +1,5 @@
 """HTML pages from templates, and static files under names that change with their content."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from importlib import resources

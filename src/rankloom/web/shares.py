@@ -1,7 +1,5 @@
 """Which ranker contributed what to a score: the parts of an explanation, split by ranker and grouped by neighbor."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

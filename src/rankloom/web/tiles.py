@@ -1,7 +1,5 @@
 """HTML that a page repeats a hundred times, built from strings: a template would take three times as long."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from html import escape

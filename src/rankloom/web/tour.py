@@ -1,7 +1,5 @@
 """What the first page tells of a collection that is shown to a newcomer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Images in and out: uploads validated and held in memory, items encoded as small files."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The data of each page as plain values: rendered as HTML, and returned as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice

@@ -1,7 +1,5 @@
 """The page that explains a result: parts of its score by neighbor and by ranker, as plain values and drawings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

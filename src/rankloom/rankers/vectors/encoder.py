@@ -1,7 +1,5 @@
 """Rankers by embeddings: an encoder maps texts or images to vectors, and a metric ranks them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
