@@ -207,8 +207,9 @@ def test_weights_are_in_the_order_in_which_rankers_are_named(searcher, method):
 
 def test_a_vote_without_scores_reads_the_lists_of_found_items_alone(searcher, monkeypatch):
     lists = {name: ItemLists.of(ranks.replaced(scores=None), 60) for name, ranks in searcher.state.lists.items()}
-    state, numbers = replace(searcher.state, item_lists=lists), np.array([17, 3, 5])
-    near, whole = state.nearest("bm25", numbers), nearest_of(*lists["bm25"].base)
+    state, numbers = replace(searcher.state, item_lists=lists), np.array([3, 5, 17])
+    listed = rl.Ranks([[17, 3], [5, PAD]], n_items=len(state))
+    near, whole = state.nearest("bm25", [listed]), nearest_of(*lists["bm25"].base)
     assert len(near.items) == len(near.scores) == 3
     np.testing.assert_array_equal(near.items, whole.items[numbers])
     np.testing.assert_array_equal(near.scores, whole.scores[numbers])

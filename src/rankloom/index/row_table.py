@@ -25,6 +25,7 @@ from rankloom.io.array_file import limit_pages
 from rankloom.ranks import PAD
 from rankloom.ranks.align import Missing
 from rankloom.ranks.arrays import Array, Bools, Int32s
+from rankloom.ranks.lists import empty_lists
 from rankloom.threads import Scratch, run_blocks
 
 ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
@@ -71,11 +72,6 @@ class QueryBlock(NamedTuple):
     shards: list[int]
 
 
-def empty_best(n_queries: int, k: int) -> ScoredLists:
-    """Return the best items of queries before any search."""
-    return ScoredLists(np.full((n_queries, k), PAD, np.int32), np.zeros((n_queries, k), np.float32))
-
-
 class RowTable(Generic[R]):
     """The rows of the items of a collection, searched exactly; safe to search from several threads."""
 
@@ -117,7 +113,7 @@ class RowTable(Generic[R]):
 
     def search(self, comparator: Comparison, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query; of all items if it is empty."""
-        kernel, best = self.kind.kernel(comparator, self), empty_best(len(queries.rows), k)
+        kernel, best = self.kind.kernel(comparator, self), empty_lists(len(queries.rows), k)
 
         def work(start: int, stop: int) -> None:
             block = self.block(queries, start, stop)

@@ -11,9 +11,10 @@ from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
 from rankloom.index.row_kind import Comparison, R
-from rankloom.index.row_table import QueryBlock, QueryRows, RowTable, empty_best
+from rankloom.index.row_table import QueryBlock, QueryRows, RowTable
 from rankloom.io.array_file import limit_pages
 from rankloom.ranks.arrays import Array, Bools
+from rankloom.ranks.lists import empty_lists
 from rankloom.threads import cut_blocks
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class ServedShards(Generic[R]):
 
     def search(self, comparator: Comparison, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query, as `RowTable.search` does."""
-        best, n_done = empty_best(len(queries.rows), k), 0
+        best, n_done = empty_lists(len(queries.rows), k), 0
         under_way: list[tuple[int, Best]] = []
         blocks = cut_blocks(len(queries.rows))
         while n_done < len(blocks):
@@ -68,7 +69,7 @@ class ServedShards(Generic[R]):
 
     def _chain(self, comparator: Comparison, block: QueryBlock, mask: Bools, k: int) -> Best:
         """Return a future of the best items of all shards, each of which is handed those of the one before."""
-        best: Best = empty_best(len(block.queries.rows), k)
+        best: Best = empty_lists(len(block.queries.rows), k)
         # As a task, not scattered: Dask can repeat it if its worker dies.
         queries = self._client.submit(_kept, (block.queries, block.members), pure=False)
         for number in block.shards:
@@ -99,7 +100,7 @@ def search_shard(
     """Search a shard; this is what a worker runs."""
     limit_pages(shard.table.arrays.values())
     queries, members = _frozen(explicit)
-    found = empty_best(*best[0].shape)
+    found = empty_lists(*best[0].shape)
     found.items[:], found.scores[:] = best
     kernel = shard.table.kind.kernel(comparator, shard.table)
     shard.table.search_shard(kernel, shard.number, queries, members, frozen(allowed), found)

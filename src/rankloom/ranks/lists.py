@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom._kernels.index.arguments import Transposed
+from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.errors import InputError, brief
 from rankloom.ranks.arrays import PAD, Array, Floats, Indexes, Int32s, Int64s
 from rankloom.ranks.checks import checked_values
@@ -28,6 +28,11 @@ def padded_lists(lists: Lists, ids: Ids, *, scored: bool) -> tuple[Int32s, Float
             items[number, : len(row)] = items[number, order]
             scores[number, : len(row)] = values[order]
     return items, scores
+
+
+def empty_lists(n: int, depth: int) -> ScoredLists:
+    """Return lists without items."""
+    return ScoredLists(np.full((n, depth), PAD, np.int32), np.zeros((n, depth), np.float32))
 
 
 def list_lengths(items: Int32s) -> Int32s:

@@ -17,7 +17,7 @@ import numpy as np
 from rankloom.aggregate import QueryMethod, fuse
 from rankloom.errors import InputError
 from rankloom.index import Explanation, Part
-from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.ranks import Ids, Ranks
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import Request
@@ -139,11 +139,9 @@ class FusionRun:
         return index.ballots(self._voters(), found, self.request.n, self._rules())
 
     def _voters(self) -> list[Voter]:
-        listed = np.unique(np.concatenate([own.items.reshape(-1) for own in self.lists.values()]))
-        listed = listed[listed != PAD]
         voters, weights = [], self._ranker_weights()
         for name, own in self.lists.items():
-            by, nearest = self.state.retrievers[name].traits, self.state.nearest(name, listed)
+            by, nearest = self.state.retrievers[name].traits, self.state.nearest(name, self.lists.values())
             voters.append(Voter(own, nearest, by.symmetric, by.exhaustive, weights[name]))
         return voters
 

@@ -21,6 +21,7 @@ from rankloom.errors import InputError, check_range
 from rankloom.index.tables import check_rows
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
+from rankloom.ranks.lists import empty_lists
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.tail import joined
 from rankloom.threads import Scratch, run_blocks
@@ -203,11 +204,6 @@ class ItemLists:
         if patches:
             _check_patches(patches, n_slots)
         return cls(base, depth, tail, patches, recall)
-
-
-def empty_lists(n: int, depth: int) -> ScoredLists:
-    """Return lists without items."""
-    return ScoredLists(np.full((n, depth), PAD, np.int32), np.zeros((n, depth), np.float32))
 
 
 def fill(out: ScoredLists, rows: Numbers, items: Array, scores: Array) -> None:

@@ -15,7 +15,8 @@ from rankloom.rankers import Fitted, Ranker, Traits, Updatable, is_updatable, tr
 from rankloom.rankers.vectors.encoder import EncoderRanker
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s
-from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, merged
+from rankloom.ranks.lists import empty_lists
+from rankloom.searcher.item_lists import ItemLists, fill, merged
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.store import Filter, Mask

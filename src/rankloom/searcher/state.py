@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -15,13 +15,13 @@ from rankloom.errors import InputError
 from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.index.base import CollectionIndex
-from rankloom.ranks import Ids, NumberIds, Ranks
+from rankloom.ranks import PAD, Ids, NumberIds, Ranks
 from rankloom.searcher.batch import TEXT_FIELDS
 from rankloom.searcher.confidence import Calibration, fitted_calibration
 from rankloom.searcher.documents import Documents, IdStore
 from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.guard import Guard
-from rankloom.searcher.item_lists import ItemLists, Numbers
+from rankloom.searcher.item_lists import ItemLists
 from rankloom.searcher.lru import IndexCache, LazyMapping, LRUCache
 from rankloom.searcher.retriever import Model, Retriever
 from rankloom.searcher.slots import Slots
@@ -110,11 +110,13 @@ class State:
         """The lists of all documents, by the name of the ranker: as whole arrays."""
         return LazyMapping(self.item_lists, lambda name: self.item_lists[name].whole(self.slots))
 
-    def nearest(self, name: str, numbers: Numbers) -> Nearest:
-        """Return the lists of some documents by a ranker, as votes take them."""
+    def nearest(self, name: str, listed: Collection[Ranks]) -> Nearest:
+        """Return the lists of the documents in some lists by a ranker, as votes take them."""
         own = self.item_lists[name]
         if own.is_plain and self.slots.kept is None and own.base.scores is not None:
             return nearest_of(*own.base)  # without a copy
+        numbers = np.unique(np.concatenate([ranks.items.reshape(-1) for ranks in listed]))
+        numbers = numbers[numbers != PAD]
         lists, rows = own.of_documents(numbers, self.slots), np.zeros(len(self), np.int32)
         rows[numbers] = np.arange(len(numbers))
         return nearest_of(lists.items, lists.scores, rows)

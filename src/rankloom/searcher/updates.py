@@ -22,10 +22,11 @@ from rankloom.rankers import FittedVectors, UnreadableItemsError, Updatable
 from rankloom.rankers.text.terms import check_texts
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.lists import empty_lists
 from rankloom.searcher.batch import Batch, text_of
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.drift import warn_of_cells
-from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
+from rankloom.searcher.item_lists import ItemLists, fill, outside
 from rankloom.searcher.retriever import Model, scores_of
 from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import Settings, State, embedded

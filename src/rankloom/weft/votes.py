@@ -11,9 +11,9 @@ import numpy as np
 from rankloom._kernels import contiguous, frozen
 from rankloom._kernels.weft.arguments import Nearest, Standing
 from rankloom.errors import check_range
-from rankloom.index.row_table import empty_best
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Float32s, Int32s
+from rankloom.ranks.lists import empty_lists
 from rankloom.ranks.normalizations import rank_norm
 from rankloom.threads import Scratch, run_blocks
 
@@ -127,7 +127,7 @@ def cast(voters: Sequence[Voter], found: Ranks, k: int, rules: Rules, scratch: S
     factors = np.array([one.weight for one in all_voters])
     given = [(contiguous(one.lists.items), contiguous(_scores(one.lists))) for one in all_voters]
     coherence, votes = np.zeros((m, rows)), np.zeros(shape, np.float32)
-    best = empty_best(rows, min(k, found.n_items, sum(depths)))
+    best = empty_lists(rows, min(k, found.n_items, sum(depths)))
 
     def work(start: int, stop: int) -> None:
         for own, lists, one in zip(zip(*standing, strict=True), given, all_voters, strict=True):
