@@ -164,7 +164,7 @@ def test_documents_may_have_ids_with_slashes_and_signs(client, searcher):
         ({"query": "a", "item": "d1"}, 422, "Give one of query, queries, item and items"),
         ({"query": "a", "queries": ["b"]}, 422, "Give one of"),
         ({"item": "d1", "vectors": {"dense": [1]}}, 422, "vectors alone, or with query"),
-        ({"quer": "a"}, 422, "Unknown key 'quer'; choose from allowed, complete, explain"),
+        ({"quer": "a"}, 422, "Unknown key 'quer'; choose from allowed, complete, exact, explain"),
         ({"query": "a", "n": 3}, 422, "Unknown key 'n'"),
         ({"query": 3}, 422, "query: must be text; got 3"),
         ({"query": ""}, 422, "query: must have 1 to"),
