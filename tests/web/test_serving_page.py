@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from serving import server
 
+from rankloom.searcher.page import LIST_DEPTH
 from rankloom.web.limits import Limits
 from rankloom.web.search_api import body_schema
 
@@ -52,4 +53,4 @@ def test_every_key_and_limit_of_a_search_is_on_the_page():
     limits = Limits()
     assert [name for name in body_schema(limits)["properties"] if f"`{name}`" not in PAGE] == []
     assert f"{limits.json_bytes // 10**6} MB of JSON; {limits.batch} queries" in PAGE
-    assert f"`k` + `offset` up to {limits.results}" in PAGE
+    assert f"`k` up to {limits.results}, pages up to hit {LIST_DEPTH}" in PAGE

@@ -84,6 +84,7 @@ def test_queues_and_refusals_are_counted(client, monkeypatch):
 
 def test_a_request_has_one_id_in_its_header_error_and_log(client, caplog, monkeypatch):
     caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "rankloom.access")
     response = client.get("/item/999.json", headers={"x-request-id": "abc-1"})
     assert response.headers["x-request-id"] == response.json()["request_id"] == "abc-1"
     for odd in ("", "x" * 65, "a b", "a\tb", "é", '"'):
