@@ -78,12 +78,14 @@ class Table:
     details: str = ""  #: explains the columns that LaTeX leaves out
 
     def renamed(self, names: Mapping[str, str]) -> Table:
-        """Return the table with other names of methods in its cells."""
+        """Return the table with other names of methods in its cells, titles and legend."""
         rows = [
             replace(row, cells=tuple(names.get(cell, cell) if isinstance(cell, str) else cell for cell in row.cells))
             for row in self.rows
         ]
-        return replace(self, rows=rows)
+        columns = [replace(column, title=named(column.title, names)) for column in self.columns]
+        caption, legend = named(self.caption, names), named(self.legend, names)
+        return replace(self, caption=caption, columns=columns, rows=rows, legend=legend)
 
     @property
     def full_legend(self) -> str:
@@ -120,6 +122,19 @@ def format_cell(cell: Cell, column: Column) -> str:
         return f"{cell:d}"
     text = f"{cell:{'+' if column.kind == 'signed' else ''}.{column.digits}f}"
     return text.replace("-", "−")
+
+
+def named(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with other names of methods.
+
+    Examples
+    --------
+    >>> named("weft vs fg, fg(cutoff=20)", {"fg": "FG"})
+    'weft vs FG, fg(cutoff=20)'
+    """
+    for spelled, name in names.items():
+        text = re.sub(rf"(?<![\w(]){re.escape(spelled)}(?![\w(=-])", name.replace("\\", r"\\"), text)
+    return text
 
 
 def p_text(p_value: float) -> str:

@@ -21,6 +21,7 @@ GAIN = Column("Gain (%)", "signed", 2)
 EXPERIMENT = Column("Experiment", "text")
 METHOD = Column("Method", "text")
 BEST_RANKER = "best single ranker"
+MAX_COLUMNS = 6  # experiments or selections side by side in a table that is not folded
 
 
 def experiments(report: Report) -> Table | None:
@@ -94,7 +95,8 @@ def winning(report: Report) -> Table | None:
     scores = restricted(scores, shared)
     part = 1 if report.alone else 0  # of a key: the selection, or the experiment
     titles = list(dict.fromkeys(key[part] for key in scores))
-    parts = [winning_numbers({key: scores[key] for key in scores if key[part] == title}) for title in titles]
+    each = titles if len(titles) <= MAX_COLUMNS else []  # more do not fit on a page
+    parts = [winning_numbers({key: scores[key] for key in scores if key[part] == title}) for title in each]
     rows = [
         Row((name, wins, *(one[name] for one in parts)), role_of(name, report.first), method_name(name))
         for name, wins in winning_numbers(scores).items()
@@ -105,7 +107,7 @@ def winning(report: Report) -> Table | None:
     sentences = [f"{counted}, {len(shared)} methods: at most {len(scores) * (len(shared) - 1)}."]
     sentences += _not_counted(report, shared, {label for label, _ in scores})
     sentences += [caveat(report.alone)] if report.alone and caveat(report.alone) else []
-    columns = [METHOD, Column("Winning number"), *map(selection_column, titles)]
+    columns = [METHOD, Column("Winning number"), *map(selection_column, each)]
     return make_table("winning", caption, columns, rows, " ".join(sentences))
 
 

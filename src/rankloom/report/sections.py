@@ -7,7 +7,7 @@ from dataclasses import replace
 from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, ExamplesRecord, Results, SelectionRecord
 from rankloom.report import overviews, published, tables
 from rankloom.report.findings import caveat, contests, environments, ranked_rankers
-from rankloom.report.formats import Table, p_text
+from rankloom.report.formats import Table, named, p_text
 from rankloom.report.names import selection_name
 from rankloom.report.page import Section
 from rankloom.report.plots import bar_chart, difference_plot, heat_map, line_plot, rank_diagram
@@ -21,11 +21,15 @@ def sections(report: Report, numbers: published.Published) -> list[Section]:
     """Return all sections between the summary and the provenance, with the names of methods that people read."""
     names = report.names
     found = _of_one(report, report.alone, numbers) if report.alone else _of_several(report, numbers)
-    renamed = {
-        section.anchor: [[table.renamed(names) for table in some] for some in (section.tables, section.folded)]
+    return [
+        replace(
+            section,
+            intro=named(section.intro, names),
+            tables=[table.renamed(names) for table in section.tables],
+            folded=[table.renamed(names) for table in section.folded],
+        )
         for section in found
-    }
-    return [replace(section, tables=renamed[section.anchor][0], folded=renamed[section.anchor][1]) for section in found]
+    ]
 
 
 def _of_several(report: Report, numbers: published.Published) -> list[Section]:
@@ -95,6 +99,8 @@ def _methods(report: Report) -> Section:
             intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
         each = tables.methods(results)
         shown, folded = (shown, each) if shown else (each, [])
+    elif len(report.experiments) > overviews.MAX_COLUMNS:
+        shown, folded = [], shown
     return Section("methods", "Methods", intro, shown, missing="No method was run.", folded=folded)
 
 

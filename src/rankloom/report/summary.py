@@ -13,7 +13,7 @@ from rankloom.registry import Call
 from rankloom.report import overviews
 from rankloom.report.findings import Contender, Contest, caveat, contests, gain_over, outcomes
 from rankloom.report.formats import Column, format_cell, p_text
-from rankloom.report.names import selection_name
+from rankloom.report.names import display_names, selection_name
 from rankloom.report.report import Report
 
 HEADLINES: dict[Verdict, str] = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
@@ -106,7 +106,7 @@ def _winner(report: Report) -> list[str]:
     table = overviews.winning(report)
     if table is None:
         return []
-    first, *others = [f"{row.cells[0]} ({row.cells[1]})" for row in table.rows]
+    first, *others = [f"{row.cells[0]} ({row.cells[1]})" for row in table.renamed(report.names).rows]
     return [f"{first} has the highest winning number, followed by {', '.join(others[:2])}."]
 
 
@@ -166,13 +166,13 @@ def _comparison(results: Results, contest: Contest, own: Contender, best: Conten
     n = len(contest.rankers)
     what = f"fusing {n} rankers ({selection_name(contest.selection)})" if n > 1 else "given a single ranker"
     significance = "no significant difference" if outcome.verdict == "tie" else "a significant difference"
-    others = [one.label for one in candidates(contest) if one is not own]
+    names = display_names(results.experiment)
+    others = [names.get(one.label, one.label) for one in candidates(contest) if one is not own]
     chosen = f", the best of {len(others) + 1} methods that need no labels (the others: {', '.join(others)})"
     reached = f"reaches {results.main} {_score(results, own)}, {_gain(results, own, best)} the best single ranker"
-    return (
-        f"{own.label}{chosen if others else ''}, {what}, {reached}, {best.name} ({_score(results, best)}): "
-        f"{significance} ({p_text(outcome.p_value)})."
-    )
+    significance = f"{significance} ({p_text(outcome.p_value)})"
+    against = f"{best.name} ({_score(results, best)}): {significance}"
+    return f"{names.get(own.label, own.label)}{chosen if others else ''}, {what}, {reached}, {against}."
 
 
 def _gain(results: Results, own: Contender, best: Contender) -> str:
@@ -190,7 +190,8 @@ def _best_overall(results: Results, found: list[Contest], best: Contender) -> st
     if results.score(top) <= results.score(best):
         return f"No method on any selection is better than {best.name} alone."
     where = selection_name(selection)
-    return f"The best method overall is {top.name} on the selection {where}: {_score(results, top)}."
+    name = display_names(results.experiment).get(top.name, top.name)
+    return f"The best method overall is {name} on the selection {where}: {_score(results, top)}."
 
 
 def _score(results: Results, contender: Contender) -> str:
