@@ -119,6 +119,14 @@ def test_guests_have_ids_and_nothing_else(searcher):
     assert searcher.search(lists={"words": ["new"]}).explain("new").item == "new"
 
 
+def test_a_second_stage_sees_the_ids_of_guests(searcher):
+    def length(query, found):
+        return [len(document.get("text", document["id"])) for document in found]
+
+    answer = searcher.search("heat", lists={"words": ["a long id", "new"]}, rerank=length)
+    assert [(hit.id, hit.rerank_score) for hit in answer] == [("a long id", 9.0), ("new", 3.0)]
+
+
 def test_without_a_filter_only_listed_items_are_returned(searcher):
     lists = {name: own[:5] for name, own in own_lists(searcher, QUERIES[0]).items()}
     listed = {id for own in lists.values() for id, _ in own}

@@ -72,8 +72,9 @@ class Page:
         if self.rerank is None or not fused:
             return list(fused), []
         head = fused[: self.rerank_depth]
-        documents = store.documents([ids[number] for number, _ in head])
-        scores = _numbers(self.rerank(query, [one or {} for one in documents]), len(head))
+        names = [ids[number] for number, _ in head]
+        documents = [one or {"id": id} for id, one in zip(names, store.documents(names), strict=True)]
+        scores = _numbers(self.rerank(query, documents), len(head))
         order = np.argsort(-scores, kind="stable").tolist()
         return [*(head[at] for at in order), *fused[len(head) :]], scores[order].tolist()
 
