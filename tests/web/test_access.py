@@ -2,6 +2,7 @@
 
 import re
 import threading
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -234,4 +235,18 @@ def test_not_ready_while_starting():
                 client.close()
             idle.close()
             endless.close()
+            dripping = connected(url_of(sock))
+            ended = threading.Event()
+            drip = threading.Thread(target=dripped, args=(dripping, ended))
+            drip.start()
+        ended.set()
+        drip.join()
         assert not [one for one in threading.enumerate() if one.name == "rankloom-starting"]
+
+
+def dripped(client, ended):
+    """Send a header that does not end, byte by byte."""
+    with client, suppress(OSError):
+        client.sendall(b"GET / HTTP/1.1\r\na: ")
+        while not ended.wait(0.05):
+            client.sendall(b"b")

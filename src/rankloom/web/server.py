@@ -78,7 +78,9 @@ def _refuse_all(sock: socket.socket, stopped: Event) -> None:
             with client:
                 client.settimeout(TICK_SECONDS)
                 received = b""
-                while b"\r\n\r\n" not in received and len(received) < MAX_READ and (data := client.recv(MAX_READ)):
+                while b"\r\n\r\n" not in received and len(received) < MAX_READ and not stopped.is_set():
+                    if not (data := client.recv(MAX_READ)):
+                        break
                     received += data
                 client.sendall(_raw_response(503, "The server starts; try again in a moment."))
                 client.shutdown(socket.SHUT_WR)
