@@ -68,7 +68,10 @@ def nearest(
     buffers: list[Array] = []  # reused: allocating one again would cost more than the sums
 
     def work(start: int, stop: int) -> None:
-        buffer = buffers.pop() if buffers else np.empty((block, n_items), search.dtype)
+        try:
+            buffer = buffers.pop()
+        except IndexError:
+            buffer = np.empty((block, n_items), search.dtype)
         rows = buffer[: stop - start]
         search.costs(start, stop, rows)
         within = rows <= _limits(rows, start, depth, refinement, ceilings)[:, None]
