@@ -10,7 +10,7 @@ from rankloom.datasets import open_collection
 from rankloom.errors import InputError
 from rankloom.evaluation import class_means, evaluate
 from rankloom.experiment import Experiment, run
-from rankloom.experiment.protocol import tuned
+from rankloom.experiment.protocol import _sweep_notes, tuned
 from rankloom.experiment.results import MethodRecord, RankerRecord
 from rankloom.io.cache import Cache
 
@@ -63,6 +63,13 @@ def test_each_query_gets_the_variant_that_is_best_on_the_other_part():
     assert len(np.unique(np.random.default_rng(3).permutation(30) % 5)) == 5
     assert len(tuned(values, 0.8, 3)) == 30
     assert tuned(values[:, :1], 0.5, 0).tolist() == [0]
+
+
+@pytest.mark.parametrize(("split", "share"), [(0.1, "50%"), (0.5, "50%"), (0.7, "67%"), (0.8, "80%")])
+def test_the_note_says_on_how_many_queries_sizes_were_tuned(split, share):
+    experiment = Experiment.from_dict({**SPEC, "methods": ["rkgraph(neighbors=tuned)"], "split": split})
+    (note,) = _sweep_notes(experiment.methods, experiment)
+    assert f"on {share} of the queries" in note
 
 
 def test_tuning_is_measured_beside_the_best_by_labels(done):

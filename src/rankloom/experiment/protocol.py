@@ -363,15 +363,19 @@ class Runner:
 def tuned(values: Floats, split: float, seed: int) -> Indexes:
     """Return for each query the variant that is best on a share of the others, given the values of all variants.
 
-    The queries are shuffled and dealt into 1 / (1 - split) parts; for each, the others choose.
+    The queries are shuffled and dealt into parts; for each, the others choose.
     """
     n_queries = values.shape[1]
-    n_parts = min(max(2, round(1 / (1 - split))), n_queries)
+    n_parts = min(_n_parts(split), n_queries)
     part = np.random.default_rng(seed).permutation(n_queries) % n_parts
     if n_parts < 2:
         return np.zeros(n_queries, np.intp)
     best = np.array([values[:, part != one].mean(axis=1).argmax() for one in range(n_parts)])
     return np.asarray(best[part], np.intp)
+
+
+def _n_parts(split: float) -> int:
+    return max(2, round(1 / (1 - split)))
 
 
 def _with_cutoff(call: Call, cutoff: int) -> Call:
@@ -390,5 +394,6 @@ def _sweep_notes(methods: Sequence[Call], experiment: Experiment) -> list[str]:
             "baselines."
         )
     if found := ", ".join(of[TUNED]):
-        notes.append(f"'tuned' ({found}): {sizes} on {experiment.split:.0%} of the queries, measured on the others.")
+        share = 1 - 1 / _n_parts(experiment.split)
+        notes.append(f"'tuned' ({found}): {sizes} on {share:.0%} of the queries, measured on the others.")
     return notes

@@ -67,8 +67,8 @@ class Experiment:
         the best of several sizes of the neighborhood, chosen by the first measure; with ``neighbors=tuned`` it is
         chosen on other queries than those that are measured.
     split : float
-        The share of the queries that sizes are tuned on: with 0.5, each half of the queries is measured with what is
-        best on the other half.
+        The share of the queries that sizes are tuned on, rounded to 1/2, 2/3, 3/4 and so on: with 0.5, each half of the
+        queries is measured with what is best on the other half.
     names : tuple of (str, str)
         What the report calls a method, by its spelling.
     measures : tuple of Measure
