@@ -84,6 +84,7 @@ def test_similar_documents_leave_out_the_document_itself(searcher):
     (found,) = called(make_server(searcher), ("more_like_this", {"id": "slugs", "k": 1}))
     expected = [hit.id for hit in searcher.search(item="slugs", k=2) if hit.id != "slugs"][:1]
     assert [one["id"] for one in found] == expected
+    assert [one["position"] for one in found] == [1]
 
 
 def test_a_document_has_all_its_fields_but_long_texts_are_cut(searcher):

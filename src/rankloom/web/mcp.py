@@ -91,8 +91,9 @@ class Tools:
     def more_like_this(self, id: Id, k: K = 10, where: Where = None) -> list[Found]:
         """Find the documents most like one of them, best first, without that document itself."""
         with readable_errors():
-            answer = self._searcher.search(item=id, k=k + 1, where=where)
-            return [found for found in _found(answer) if found.id != id][:k]
+            found = _found(self._searcher.search(item=id, k=k + 1, where=where))
+            others = [one for one in found if one.id != id][:k]
+            return [one.model_copy(update={"position": position}) for position, one in enumerate(others, 1)]
 
     def explain(
         self, query: Annotated[str, Field(description="The query of a search, unchanged.")], id: Id, where: Where = None
