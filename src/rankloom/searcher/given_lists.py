@@ -87,7 +87,7 @@ class GivenLists:
         cls,
         state: State,
         lists: Given,
-        complete: Collection[str] = (),
+        complete: Collection[str] | None = None,
         scores: Mapping[str, str] | None = None,
         allowed: Collection[str] | None = None,
         neighbors: Neighbors | None = None,
@@ -97,7 +97,7 @@ class GivenLists:
             raise InputError("An index alone has no rankers whose lists could be given; build a searcher.")
         if not isinstance(lists, Mapping) or not lists:
             raise InputError(f"Give lists as {{ranker: [(id, score), ...]}}; got {brief(lists)}.")
-        complete = text_list("complete", complete)
+        complete = () if complete is None else text_list("complete", complete)
         for name in (*lists, *complete, *(scores or ())):
             check_choice("ranker", name, state.retrievers)
         for kind in (scores or {}).values():

@@ -45,7 +45,7 @@ class ListOptions(SearchOptions, total=False):
     """What the lists of one query are, and which items besides theirs may be returned."""
 
     lists: Given
-    complete: Collection[str]
+    complete: Collection[str] | None
     scores: Mapping[str, str] | None
     neighbors: Neighbors | None
     allowed: Collection[str] | None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from rankloom.aggregate import Method
-from rankloom.errors import InputError, brief, text_list, whole_number
+from rankloom.errors import InputError, brief, check_flag, text_list, whole_number
 from rankloom.evaluation import Evaluation, evaluate
 from rankloom.fusion_graph import FusionGraph
 from rankloom.ranks import Ids, Ranks
@@ -68,7 +68,7 @@ class ReadOnlySearcher:
         rerank_depth: int = RERANK_DEPTH,
         exact: bool = False,
         lists: Given | None = None,
-        complete: Collection[str] = (),
+        complete: Collection[str] | None = None,
         scores: Mapping[str, str] | None = None,
         neighbors: Neighbors | None = None,
         allowed: Collection[str] | None = None,
@@ -120,7 +120,7 @@ class ReadOnlySearcher:
         lists : {name of a ranker: ids, or pairs of id and score, best first}, optional
             The lists of one query from elsewhere, 200 to 300 deep if possible: they are fused here, in place of lists
             of the searcher's own. Ids that it does not know have the rankers' votes, and no neighbors.
-        complete : names of rankers
+        complete : names of rankers, optional
             Those whose given lists ended because there was nothing more to list.
         scores : {name of a ranker: "cosine"}, optional
             Which given lists have cosines as scores, like the searcher's own lists: `vote` then corrects for hubs.
@@ -134,9 +134,10 @@ class ReadOnlySearcher:
         if lists is not None:
             given = GivenLists.of(state, lists, complete, scores, allowed, neighbors)
             queries = given.query(query, image, item, vectors, ids)
-        elif complete or scores or neighbors is not None or allowed is not None:
+        elif any(option is not None for option in (complete, scores, neighbors, allowed)):
             raise InputError("complete, scores, neighbors and allowed are about given lists; give lists, too.")
         else:
+            check_flag(exact=exact)
             queries = replace(batch_of_queries(state.ids, query, image, item, vectors, ids), exact=exact)
         if not len(queries):
             return []
