@@ -35,12 +35,6 @@ def check_collection(ranks: Sequence[Ranks], method: str) -> int:
     return ranks[0].n_items
 
 
-def check_neighbors(neighbors: int, depth: int) -> None:
-    """Raise InputError if the neighborhood is larger than the depth of the lists."""
-    if neighbors > depth:
-        raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
-
-
 def own_first(ranks: Ranks, depth: int) -> tuple[Int32s, Float32s | None]:
     """Return the lists cut to `depth`, every item first in its own list, and their scores.
 

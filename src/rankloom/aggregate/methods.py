@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.lists import check_collection, check_neighbors
+from rankloom.aggregate.lists import check_collection
 from rankloom.errors import ContractError, InputError, brief, check_choice, is_function, whole_number
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
@@ -118,7 +118,8 @@ class NeighborMethod(CollectionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_neighbors(self.neighbors, self.depth)
+        if self.neighbors > self.depth:
+            raise InputError(f"neighbors must be at most depth; got {self.neighbors} and {self.depth}.")
 
 
 class IndexMethod(Method, Generic[Index]):
