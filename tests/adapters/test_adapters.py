@@ -1,9 +1,8 @@
 """Adapters, against the real packages."""
 
-import asyncio
-
 import pytest
 from sample_texts import documents
+from serving import in_a_loop
 
 import rankloom as rl
 from rankloom.errors import MissingExtraError
@@ -24,7 +23,7 @@ def test_langchain(searcher):
     retriever = searcher.as_langchain(k=4, where={"topic": "heart"})
     found = retriever.invoke("blood pressure")
     assert [one.id for one in found] == ids(searcher.search("blood pressure", k=4, where={"topic": "heart"}))
-    assert [one.id for one in asyncio.run(retriever.ainvoke("blood pressure"))] == [one.id for one in found]
+    assert [one.id for one in in_a_loop(retriever.ainvoke("blood pressure"))] == [one.id for one in found]
     assert found[0].metadata["topic"] == "heart"
     assert found[0].page_content == "heart\n" + searcher.document(found[0].id)["text"]
     assert [[one.id for one in batch] for batch in retriever.batch(["heart", "wing"])] == [
@@ -37,7 +36,7 @@ def test_llama_index(searcher):
     pytest.importorskip("llama_index.core")
     retriever = searcher.as_llama_index(k=4)
     found = retriever.retrieve("blood pressure")
-    assert asyncio.run(retriever.aretrieve("blood pressure")) == found
+    assert in_a_loop(retriever.aretrieve("blood pressure")) == found
     assert [one.node.node_id for one in found] == ids(searcher.search("blood pressure", k=4))
     assert found[0].score == searcher.search("blood pressure", k=4)[0].score
     assert found[0].node.metadata["id"] == found[0].node.node_id
@@ -51,7 +50,7 @@ def test_haystack(searcher):
     found = pipeline.run({"retriever": {"query": "blood pressure", "filters": {"year": 2001}}})
     expected = searcher.search("blood pressure", k=4, where={"year": 2001})
     assert [one.id for one in found["retriever"]["documents"]] == ids(expected)
-    awaited = asyncio.run(searcher.as_haystack(k=4).run_async("blood pressure", filters={"year": 2001}))
+    awaited = in_a_loop(searcher.as_haystack(k=4).run_async("blood pressure", filters={"year": 2001}))
     assert [one.id for one in awaited["documents"]] == ids(expected)
     few = pipeline.run({"retriever": {"query": "blood pressure", "top_k": 2}})
     assert len(few["retriever"]["documents"]) == 2
