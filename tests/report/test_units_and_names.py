@@ -42,7 +42,7 @@ def test_tables_say_their_units_and_name_the_verdicts_that_differ():
 def test_classes_that_do_not_match_the_queries_are_damage(tmp_path):
     results, classes = with_classes(soccer())
     replace(results, about={**results.about, "classes": classes[1:]}).write(tmp_path)
-    with pytest.raises(Exception, match="classes do not match the queries"):
+    with pytest.raises(Exception, match="its records differ in the number of queries"):
         Results.read(tmp_path)
 
 

@@ -263,10 +263,8 @@ class Results:
             raise InputError(f"{path} does not have format {FORMAT}; run the experiment again.")
         experiment, about = _header(path, head)
         records = [_record(path, number, plain) for number, plain in rest]
-        _check_values(path, experiment, records)
-        found = cls(experiment, about, tuple(records))
-        check_classes(found)
-        return found
+        _check_values(path, experiment, about, records)
+        return cls(experiment, about, tuple(records))
 
 
 def to_json(record: Record) -> dict[str, object]:
@@ -361,9 +359,9 @@ def _record(path: Path, number: int, plain: Mapping[str, object]) -> Record:
         raise InputError(f"{path}:{number}: {error}. Run the experiment again.") from None
 
 
-def _check_values(path: Path, experiment: Experiment, records: Iterable[Record]) -> None:
+def _check_values(path: Path, experiment: Experiment, about: About, records: Iterable[Record]) -> None:
     """Raise InputError if the records do not fit together."""
-    measures, counts = {*map(str, experiment.measures)}, set()
+    measures, counts = {*map(str, experiment.measures)}, {len(about["classes"])} if about.get("classes") else set()
     for record in records:
         if isinstance(record, Measured):
             if not measures <= record.values.keys():
@@ -374,14 +372,6 @@ def _check_values(path: Path, experiment: Experiment, records: Iterable[Record])
     if len(counts) > 1 or 0 in counts:
         wrong = "differ in the number of queries" if len(counts) > 1 else "have no queries"
         raise InputError(f"{path} is damaged: its records {wrong}. Run the experiment again.")
-
-
-def check_classes(results: Results) -> None:
-    """Raise InputError if the classes are not one for each query."""
-    classes = results.about.get("classes", [])
-    counts = {len(values) for record in results.of(Measured) for values in record.values.values()}
-    if classes and counts and counts != {len(classes)}:
-        raise InputError("The results are damaged: classes do not match the queries. Run the experiment again.")
 
 
 def distinct(records: Iterable[Record], attribute: str) -> list[str]:
