@@ -29,6 +29,7 @@ from rankloom.weft.votes import IN_ORDER, N_NEAREST, Ballots, Voter, cast, neare
 
 NEIGHBORS = ("listed", "all")
 COSINE = "cosine"
+MAX_SCORE = float(np.finfo(np.float32).max)
 Neighbors = Literal["listed", "all"]
 Numbers = NDArray[np.intp]
 #: Name of a ranker -> ids, or pairs of id and score, best first.
@@ -97,20 +98,24 @@ class GivenLists:
             raise InputError("An index alone has no rankers whose lists could be given; build a searcher.")
         if not isinstance(lists, Mapping) or not lists:
             raise InputError(f"Give lists as {{ranker: [(id, score), ...]}}; got {brief(lists)}.")
+        scores = {} if scores is None else scores
+        if not isinstance(scores, Mapping):
+            raise InputError(f"Give scores as {{ranker: {COSINE!r}}}; got {brief(scores)}.")
         complete = () if complete is None else text_list("complete", complete)
-        for name in (*lists, *complete, *(scores or ())):
+        for name in (*lists, *complete, *scores):
             check_choice("ranker", name, state.retrievers)
-        for kind in (scores or {}).values():
+        for kind in scores.values():
             check_choice("kind of score", kind, (COSINE,))
         if neighbors is not None:
             check_choice("neighbors", neighbors, NEIGHBORS)
-        if isinstance(allowed, str) or not (allowed is None or is_iterable(allowed)):
+        if isinstance(allowed, str):
             raise InputError(f"allowed must be the ids that may be returned; got {brief(allowed)}.")
+        allowed = None if allowed is None else text_list("allowed", allowed)
         parsed = {name: _parsed(name, entries) for name, entries in lists.items()}
         guests = dict.fromkeys(id for entries in parsed.values() for id in entries if id not in state.ids)
         ids = WithGuests(state.ids, guests)
         ranks = {name: _ranks(name, parsed[name], ids, name in complete) for name in state.retrievers if name in parsed}
-        return cls(ids, ranks, frozenset(complete), frozenset(scores or ()), allowed, neighbors)
+        return cls(ids, ranks, frozenset(complete), frozenset(scores), allowed, neighbors)
 
     def query(self, text: object, *others: object) -> QueryBatch:
         """Return the query that the lists are of."""
@@ -144,7 +149,7 @@ def _parsed(name: str, entries: Any) -> dict[str, float | None]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(np.float32(value)))
+    return isinstance(value, int | float | np.integer | np.floating) and bool(-MAX_SCORE <= value <= MAX_SCORE)
 
 
 def _ranks(name: str, entries: Mapping[str, float | None], ids: Ids, complete: bool) -> Ranks:
