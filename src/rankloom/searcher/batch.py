@@ -94,16 +94,14 @@ def batch_of(
     next_number: int = 0,
     used: Iterable[str] = (),
     encoding: str | None = None,
-    filter_as_text: Iterable[str] = (),
     types: Types | None = None,
     id_field: str = "id",
     folder: str | None = None,
 ) -> Batch:
     """Return anything that `Searcher.build` accepts as a batch.
 
-    Documents without an id get numbers from `next_number` on, except for ids that are `used`. Fields have the `types`
-    of the documents that they will be added to; in files without types, `filter_as_text` stay text. A single file may
-    be added to those of a folder of this name.
+    Documents without an id get numbers from `next_number` on, except for ids that are `used`. In files without types,
+    fields get these `types` where they are known. A single file may be added to those of a folder of this name.
     """
     options = {} if encoding is None else {"encoding": encoding}
     if isinstance(documents, str | Path) and is_table(str(documents)):
@@ -112,7 +110,7 @@ def batch_of(
         rows = [row for _, row in table]
         if not is_json(str(documents)):
             kept = {column_named(field, rows[0] if rows else {}) for field in (id_field, *text_fields)}
-            rows = list(typed_rows(rows, places, types or {}, {*kept, *filter_as_text}))
+            rows = list(typed_rows(rows, places, types or {}, kept))
         return _of_rows(rows, places, text_fields, next_number or 1, used, id_field)  # from 1, as in `table`
     if isinstance(documents, str | Path):
         single = None if folder is None else single_file(documents, folder, **options)

@@ -34,6 +34,7 @@ from rankloom.searcher.builder import RankerLike, first_state, made_rankers
 from rankloom.searcher.calibration import MIN_QUERIES, calibrated
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.drift import drift
+from rankloom.searcher.field_types import TEXT
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.self_test import retested, tested
 from rankloom.searcher.state import ITEM_DEPTH, Settings, State
@@ -133,7 +134,7 @@ class Searcher(ReadOnlySearcher):
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
         text_fields, as_text = text_list("text", text), text_list("filter_as_text", filter_as_text)
         check_type(str, id=id)
-        batch = batch_of(documents, text_fields, encoding=encoding, filter_as_text=as_text, id_field=id)
+        batch = batch_of(documents, text_fields, encoding=encoding, types=dict.fromkeys(as_text, TEXT), id_field=id)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         made = made_rankers(rankers, batch)
