@@ -65,6 +65,11 @@ def test_what_needs_no_key_tells_nothing(guarded):
     assert guarded.get(re.search(r"/static/page[^\"]*", guarded.get("/", headers=PAGE).text)[0]).status_code == 200
 
 
+def test_a_form_with_other_fields_is_refused_in_a_sentence(guarded):
+    form = guarded.post("/login", data={"key": KEY, "next": "/", "more": "x"})
+    assert error_of(form, 400).endswith("number of fields is 2.")
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -77,7 +77,7 @@ def _as_refusal(error: Exception) -> RefusedError:
     if isinstance(error, RequestValidationError):
         return RefusedError(422, " ".join(map(_invalid, error.errors())))
     if isinstance(error, HTTPException):
-        return RefusedError(error.status_code, f"{error.detail}.")
+        return RefusedError(error.status_code, f"{error.detail.rstrip('.')}.")
     if isinstance(error, RankloomError):
         text, half = str(error), MAX_ERROR_LENGTH // 2  # it may repeat what the client sent
         return RefusedError(400, text if len(text) <= 2 * half else f"{text[:half]} … {text[-half:]}")
