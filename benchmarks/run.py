@@ -362,24 +362,6 @@ def shards(quick):
     return out_of_core(quick)
 
 
-def lists(quick):
-    """Make lists of long texts: the former way, the present one, and with the heaviest terms only."""
-    from lists import texts
-
-    rows = texts(quick)
-    first, last = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    grown = [
-        f"{one['depth']}: {two['posting by posting us'] / one['posting by posting us']:.1f} and "
-        f"{two['now us'] / one['now us']:.1f}"
-        for one, two in zip(first, last, strict=True)
-    ]
-    note = (
-        f"Growth of the time of a query from n = {first[0]['n']:,} to {last[0]['n']:,}, posting by posting and now, at "
-        f"depth {'; '.join(grown)}. Targets: 2 times faster and flatter growth; with max_terms=25, 5 times faster."
-    )
-    return "Lists of long texts (Ohsumed, okapi, each abstract a query, CPU time on one thread)", rows, note
-
-
 def few_terms(quick):
     """Measure what the heaviest terms alone cost in effectiveness."""
     from lists import loss
@@ -404,7 +386,7 @@ def searcher(quick):
     note = (
         "Texts of Ohsumed, SciFact and NPL in random order, above 51,001 texts of sentences mixed within a class of "
         "Ohsumed; queries are 2 to 5 words of titles, CPU ms is the median of 200. All are given the vectors of "
-        "static; rankloom has BM25 and these, and saves a folder; the others fuse two lists of 100 by RRF. Recall is "
+        "static; rankloom saves a folder; the others fuse two lists of 100. OpenMP and BLAS have one thread. Recall is "
         "that of the list of vectors. CPU seconds of the stages of rankloom's build, with"
     )
     return searcher_table("real", (500, 1_000) if quick else (18_302, 100_000), quick, "beside peers", note)
@@ -458,7 +440,6 @@ PARTS = {
         classic,
         graphs,
         shards,
-        lists,
         few_terms,
         cells,
         searcher,
@@ -468,7 +449,7 @@ PARTS = {
 }
 
 #: Parts that read a published collection.
-NEED_DATA = ("lists", "few_terms", "cells", "searcher", "votes")
+NEED_DATA = ("few_terms", "cells", "searcher", "votes")
 ON_REQUEST = ("searcher_million",)
 DATA = "RANKLOOM_DATA"
 PAGE = HERE.parent / "docs" / "benchmarks.md"

@@ -7,6 +7,7 @@ an interrupted run are kept, and not measured again.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ import numpy as np
 from documents import documents, generated, title_queries
 from run import peak_gb
 
+#: Threads that wait for a small search would take many times its time.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 N_QUERIES, WARM, DEPTH, RRF = 200, 20, 100, 60
 
 
@@ -87,6 +90,7 @@ def rankloom(case, folder):
     start = time.process_time()
     searcher.save(f"{folder}/x.loom")
     stages["Saving"] = time.process_time() - start
+    stored = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / 1e6
 
     def nearest(q):
         return searcher.lists({"q": case.queries[q]}, depth=DEPTH)["static"].items[0]
@@ -94,7 +98,8 @@ def rankloom(case, folder):
     methods = {
         name: lambda q, name=name: searcher.search(case.queries[q], k=10, method=name) for name in ("auto", "rrf")
     }
-    return Built(methods, nearest, {"stages": dict(stages), "self-test CPU s": partial(self_test, searcher)})
+    more = {"folder MB": stored, "stages": dict(stages), "self-test": partial(self_test, searcher)}
+    return Built(methods, nearest, more)
 
 
 def self_test(searcher):
@@ -235,7 +240,10 @@ def rows_of(sizes, kind, folder, systems=tuple(SYSTEMS)):
             file = Path(folder) / f"{kind}-{n}-{system}.json"
             if not file.exists():
                 command = [sys.executable, __file__, system, str(n), kind, str(folder)]
-                file.write_text(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+                done = subprocess.run(
+                    command, stdout=subprocess.PIPE, check=True, text=True, env=os.environ | ONE_THREAD
+                )
+                file.write_text(done.stdout)
             rows.append(json.loads(file.read_text()))
     return rows
 
@@ -244,10 +252,12 @@ def report(sizes, kind, folder, systems=tuple(SYSTEMS)):
     """Return the table, and what the stages of our builds took."""
     rows, stages = rows_of(sizes, kind, folder, systems), []
     for row in rows:
+        n = row.pop("documents")
+        row["system"] += f", {n:,} documents"
         if parts := row.pop("stages", None):
             shown = ", ".join(f"{name} {seconds:.1f}" for name, seconds in parts.items() if seconds >= 0.05)
-            stages.append(f"{row['documents']:,}: {shown}; the self-test besides: {row.pop('self-test CPU s'):.1f}.")
-    columns = [*dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)]
+            stages.append(f"{n:,}: {shown}; the self-test besides: {row.pop('self-test'):.1f}.")
+    columns = max(rows, key=len)
     return [{name: row.get(name, "-") for name in columns} for row in rows], " ".join(stages)
 
 
