@@ -122,7 +122,8 @@ def test_a_number_of_threads_that_is_none_is_rejected_before_the_work():
 @pytest.mark.skipif(not open_blas(), reason="numpy uses another library")
 def test_blas_has_one_thread_until_the_last_of_ours_has_left():
     inside, leave = threading.Event(), threading.Event()
-    before = open_blas().get()
+    get, set_to = open_blas()
+    before = get()
 
     def other():
         with one_blas_thread:
@@ -130,14 +131,14 @@ def test_blas_has_one_thread_until_the_last_of_ours_has_left():
             leave.wait()
 
     thread = threading.Thread(target=other)
-    open_blas().set(2)
+    set_to(2)
     try:
         with one_blas_thread:
             thread.start()
             inside.wait()
-        assert open_blas().get() == 1
+        assert get() == 1
         leave.set()
         thread.join()
-        assert open_blas().get() == 2
+        assert get() == 2
     finally:
-        open_blas().set(before)
+        set_to(before)

@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,35 +123,27 @@ class OneBlasThread:
 
     def __enter__(self) -> None:
         with self._lock:
+            if not self._n_inside and (blas := open_blas()):
+                self._before, _ = blas[0](), blas[1](1)
             self._n_inside += 1
-            if self._n_inside == 1 and (blas := open_blas()):
-                self._before = blas.get()
-                blas.set(1)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._n_inside -= 1
-            if self._n_inside == 0 and (blas := open_blas()):
-                blas.set(self._before)
+            if not self._n_inside and (blas := open_blas()):
+                blas[1](self._before)
 
 
 one_blas_thread = OneBlasThread()
 
 
-class OpenBlas(NamedTuple):
-    """Functions of numpy's library of linear algebra."""
-
-    get: Callable[[], int]
-    set: Callable[[int], object]
-
-
 @cache
-def open_blas() -> OpenBlas | None:
-    """Return the functions for the number of threads, or None if numpy uses another library."""
+def open_blas() -> tuple[Callable[[], int], Callable[[int], object]] | None:
+    """Return what gets and sets the number of threads of numpy's OpenBLAS; None if it uses another library."""
     library = ctypes.CDLL(np.linalg._umath_linalg.__file__)  # finds the symbols of what it is linked with
     for name in ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
         if hasattr(library, name.format("set")):
-            return OpenBlas(library[name.format("get")], library[name.format("set")])
+            return library[name.format("get")], library[name.format("set")]
     return None
 
 

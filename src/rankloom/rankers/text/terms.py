@@ -83,10 +83,6 @@ class Tokenizer:
         plain = unicodedata.normalize("NFKC", text).lower()
         return PIECE.findall(CLITIC.sub("", plain) if "'" in plain or "’" in plain else plain)
 
-    def numbering(self) -> Numbering:
-        """Return an empty numbering of the words of texts."""
-        return Numbering(self._tokens)
-
 
 class _Tokens(dict[str, str]):
     """From pieces of texts to their tokens: the stem of a word, END or DROPPED. Each is computed once."""
@@ -109,22 +105,15 @@ class _Tokens(dict[str, str]):
         return porter() if self._stems else str
 
 
-class Numbering(dict[str, int]):
-    """From pieces of texts to the numbers of their words, in the order of their first occurrence.
-
-    Lookups of known pieces run without Python code: a collection has millions.
-    """
+class _Numbers(dict[str, int]):
+    """From pieces of texts to the numbers of their words, by first occurrence; known pieces run no Python code."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
-        self._tokens, self._numbers = tokens, {DROPPED: -2, END: -1}
+        self._tokens, self.words = tokens, {DROPPED: -2, END: -1}
 
     def __missing__(self, piece: str) -> int:
-        number = self[piece] = self._numbers.setdefault(self._tokens[piece], len(self._numbers) - 2)
+        number = self[piece] = self.words.setdefault(self._tokens[piece], len(self.words) - 2)
         return number
-
-    def words(self) -> list[str]:
-        """Return the words by number."""
-        return list(self._numbers)[2:]
 
 
 def porter() -> Callable[[str], str]:
@@ -284,15 +273,15 @@ def contents_of(part: str, items: Any) -> Any:
 
 
 def _tokenized(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], Tokens]:
-    numbering, found, ends = tokenizer.numbering(), array("i"), np.zeros(len(texts) + 1, np.int64)
+    numbers_of, found, ends = _Numbers(tokenizer._tokens), array("i"), np.zeros(len(texts) + 1, np.int64)
     for number, text in enumerate(texts, 1):
-        found.extend(map(numbering.__getitem__, tokenizer.pieces(text)))
+        found.extend(map(numbers_of.__getitem__, tokenizer.pieces(text)))
         ends[number] = len(found)
     numbers = np.frombuffer(found, np.int32) if found else np.zeros(0, np.int32)
     text_of = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(ends))
     kept, unit = numbers >= 0, np.cumsum(numbers == -1) + text_of  # both ends of sentences and of texts separate
     sentence_of = np.cumsum(np.diff(unit[kept], prepend=unit[kept][:1]) > 0, dtype=np.int32)
-    return numbering.words(), Tokens(numbers[kept], text_of[kept], sentence_of, len(texts))
+    return list(numbers_of.words)[2:], Tokens(numbers[kept], text_of[kept], sentence_of, len(texts))
 
 
 def _counts(rows: Array, columns: Array, shape: tuple[int, int]) -> csr_matrix:
