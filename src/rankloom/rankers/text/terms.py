@@ -285,8 +285,10 @@ def _tokenized(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], T
 
 
 def _counts(rows: Array, columns: Array, shape: tuple[int, int]) -> csr_matrix:
-    from scipy.sparse import coo_matrix
+    """Return how often each column occurs in each row; rows ascend."""
+    from scipy.sparse import csr_matrix
 
-    counts = coo_matrix((np.ones(len(rows), np.int32), (rows, columns)), shape).tocsr()
-    counts.sort_indices()
+    ptr = np.searchsorted(rows, np.arange(shape[0] + 1))
+    counts = csr_matrix((np.ones(len(rows), np.int32), columns, ptr), shape)
+    counts.sum_duplicates()
     return counts
