@@ -15,7 +15,7 @@ from rankloom.errors import InputError
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
 from rankloom.threads import one_blas_thread, run_blocks
 
-BLOCK = 64  # queries: more hardly make a matrix product faster
+BLOCK = 64  # queries, and blocks: where there are many queries, large products are a little faster
 BLOCK_BYTES = 32 << 20  # of costs in memory at a time, for each thread
 
 #: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
@@ -64,7 +64,7 @@ def nearest(
     items, best = np.full((n_queries, depth), PAD, np.int32), np.zeros((n_queries, depth), np.float32)
     refined = search.refinement is not None  # distances, which others may define, are computed on one thread
     max_rows = BLOCK_BYTES // (np.dtype(search.dtype).itemsize * max(n_items, 1))
-    block = max(1, min(BLOCK if refined else n_queries, n_queries, max_rows))
+    block = max(1, min(max(BLOCK, n_queries // BLOCK) if refined else n_queries, n_queries, max_rows))
     buffers: list[Array] = []  # reused: allocating one again would cost more than the sums
 
     def work(start: int, stop: int) -> None:
