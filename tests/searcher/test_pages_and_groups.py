@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_texts import documents, encode
+from serving import in_a_loop
 
 import rankloom as rl
 from rankloom.errors import InputError
@@ -254,7 +255,7 @@ def test_searches_can_be_awaited(searcher):
     async def both():
         return await asyncio.gather(searcher.asearch("heat", 5), searcher.asearch(["heart", "king"], k=2))
 
-    one, several = asyncio.run(both())
+    one, several = in_a_loop(both())
     assert [hit.id for hit in one] == [hit.id for hit in searcher.search("heat", 5)]
     assert [len(answer) for answer in several] == [2, 2]
 
