@@ -98,9 +98,8 @@ def section(collection, measured):
 
 INTRO = (
     "All nine in one collection of {items} documents, with {queries} queries; of equal texts one is kept. Documents of "
-    "the other sources count as not relevant, so the figures are a lower bound. RRF, CombSUM, DBSF, log-odds and TM2C2 "
-    "get the first 100 of each list, relative score fusion 1000 (`wsum`, which is CombSUM of that many), vote 300; "
-    f"documents have lists of 60. {legend('vote', alpha=ALPHA)}"
+    "the other sources count as not relevant, so the figures are a lower bound. Methods are as "
+    f"[above](#text-queries); documents have lists of 60, those of vectors approximate. {legend('vote', alpha=ALPHA)}"
 )
 
 
