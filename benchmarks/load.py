@@ -3,7 +3,7 @@
     python benchmarks/load.py ohsumed.loom words.txt --minutes 10
 
 starts `rankloom serve ohsumed.loom --workers 2` and prints two tables; `words.txt` has a word a line, for queries of
-three. It wants an idle machine; `wrk` with search.lua measures the throughput.
+three. It wants an idle machine; as a client, `wrk` with search.lua takes less of it.
 """
 
 import argparse
@@ -118,6 +118,7 @@ def main(options):
             url = re.search(r"http://\S+", process.stdout.readline()).group()
             time.sleep(5)  # until the second worker has started, too
             print("| load | requests/s | 50 % | 99 % | answers |\n|---|---:|---:|---:|---|")
+            row("fresh, 16 connections", load(url, words, {"": (16, default)}, options.seconds)[""], options.seconds)
             alone = row("default alone", load(url, words, {"": (4, default)}, options.seconds)[""], options.seconds)
             kinds = {"default": (4, default), "batch": (8, batch)}
             beside = load(url, words, kinds, options.seconds)
