@@ -65,8 +65,12 @@ class Mixed(CombMethod):
 
     .. math:: \mathrm{Mixed}(d) = \sqrt{c(d)} \sum_r w_r\, s_r(d)
 
-    over the rankers r that list d, c(d) of them, not weighted: between `combsum` and `combmnz`. Options,
-    tie-breaking and reference are those of `wmnz`.
+    over the rankers r that list d, c(d) of them, not weighted: between `combsum` and `combmnz`. Options and
+    tie-breaking are those of `combsum`.
+
+    References
+    ----------
+    Wu, Crestani (2002), Data fusion with estimated weights, doi:10.1145/584792.584908
 
     Examples
     --------
