@@ -16,7 +16,7 @@ from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
 from rankloom.threads import one_blas_thread, run_blocks
 
 BLOCK = 64  # queries, and blocks: where there are many queries, large products are a little faster
-BLOCK_BYTES = 32 << 20  # of costs in memory at a time, for each thread
+BLOCK_BYTES = 24 << 20  # of costs in memory at a time, for each thread
 
 #: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
 Costs = Callable[[int, int, Array], object]
