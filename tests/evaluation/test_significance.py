@@ -18,7 +18,7 @@ from rankloom.evaluation import (
     disagreements,
     evaluate,
     legend,
-    significance,
+    paired_tests,
 )
 
 NAMES = ["randomization", "t", "wilcoxon"]
@@ -157,7 +157,7 @@ def test_randomization_is_never_0_and_depends_only_on_the_seed(monkeypatch):
     first = compare(ours, theirs, test="randomization", rounds=2000).p_value
     assert compare(ours, theirs, test="randomization", rounds=2000).p_value == first
     assert compare(ours, theirs, test="randomization", rounds=2000, seed=1).p_value != first
-    monkeypatch.setattr(significance, "BLOCK_CELLS", 1000)
+    monkeypatch.setattr(paired_tests, "BLOCK_CELLS", 1000)
     assert compare(ours, theirs, test="randomization", rounds=2000).p_value == first
 
 

@@ -14,7 +14,7 @@ from rankloom.datasets import COLLECTIONS, Collection, Queries
 from rankloom.evaluation.corrections import CORRECTIONS
 from rankloom.evaluation.correlation import CORRELATIONS
 from rankloom.evaluation.estimates import ESTIMATES
-from rankloom.evaluation.significance import TESTS
+from rankloom.evaluation.paired_tests import TESTS
 from rankloom.ranks import Ids
 from rankloom.ranks.normalizations import NORMALIZATIONS
 from rankloom.registry.docstrings import plain_text

@@ -4,17 +4,16 @@ from rankloom.evaluation import trec_measures as trec_measures  # registers them
 from rankloom.evaluation.alignment import check_alignment
 from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
+from rankloom.evaluation.effectiveness import evaluate
 from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
-from rankloom.evaluation.measures import MEASURES, Measure, evaluate, register_measure
+from rankloom.evaluation.measures import MEASURES, Measure, register_measure
 from rankloom.evaluation.over_collections import POST_HOC, OverCollections, compare_over
+from rankloom.evaluation.paired_tests import JOINT_TESTS, TESTS, Tested
 from rankloom.evaluation.run_checks import check_runs
 from rankloom.evaluation.selection import SELECTIONS, Selection, balance, balances, select
 from rankloom.evaluation.significance import (
-    JOINT_TESTS,
-    TESTS,
     Comparison,
     Mark,
-    Tested,
     Units,
     class_means,
     compare,

@@ -9,7 +9,8 @@ import numpy as np
 
 from rankloom.errors import InputError, brief
 from rankloom.evaluation.corrections import correct
-from rankloom.evaluation.significance import DECIMALS, check_alpha, wilcoxon
+from rankloom.evaluation.paired_tests import DECIMALS, wilcoxon
+from rankloom.evaluation.significance import check_alpha
 from rankloom.ranks.arrays import Floats
 from rankloom.registry import Registry
 

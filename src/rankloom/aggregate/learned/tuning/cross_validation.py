@@ -18,7 +18,8 @@ from rankloom.aggregate.learned.tuning.optimize import (
 from rankloom.aggregate.learned.tuning.space import Values
 from rankloom.aggregate.methods import Method
 from rankloom.errors import InputError, whole_number
-from rankloom.evaluation.measures import Measure, evaluate
+from rankloom.evaluation.effectiveness import evaluate
+from rankloom.evaluation.measures import Measure
 from rankloom.evaluation.truth import Qrels
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import Missing, RankerLists

@@ -12,7 +12,8 @@ from rankloom.aggregate.learned.tuning.bayes import bayes
 from rankloom.aggregate.learned.tuning.space import Space, Values, make_space
 from rankloom.aggregate.methods import SUPERVISED, Method, QueryMethod, Supervised, make_method
 from rankloom.errors import InputError, check_type
-from rankloom.evaluation.measures import Measure, evaluate
+from rankloom.evaluation.effectiveness import evaluate
+from rankloom.evaluation.measures import Measure
 from rankloom.evaluation.truth import Qrels
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists
