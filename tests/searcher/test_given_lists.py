@@ -117,6 +117,8 @@ def test_guests_have_ids_and_nothing_else(searcher):
     (hit,) = searcher.search(lists={"words": ["new"]})
     assert (hit.id, hit.number, hit.document, hit.ranks["words"]) == ("new", None, {"id": "new"}, 1)
     assert searcher.search(lists={"words": ["new"]}).explain("new").item == "new"
+    with pytest.raises(RankloomError, match="no document 'new'"):
+        searcher.search(lists={"words": ["new", "d1"]}, method="weft").explain("new")
 
 
 def test_a_second_stage_sees_the_ids_of_guests(searcher):

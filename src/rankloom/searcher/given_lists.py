@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import Nearest
 from rankloom.errors import InputError, brief, check_choice, is_iterable, text_list
+from rankloom.index import Explanation
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.searcher.answering import FusedAnswers, FusionRun
 from rankloom.searcher.grown import GrownIndex
@@ -241,6 +242,11 @@ class GivenRun(FusionRun):
             Voter(own, nobody, name in self.given.cosine, name in self.given.complete, weights[name])
             for name, own in self.lists.items()
         ]
+
+    def _explained(self, index: Any, query: int, item: int, **options: Any) -> Explanation:
+        if item >= len(self.state):
+            raise InputError(f"The searcher has no document {self.ids[item]!r}; only vote explains what it lists.")
+        return FusionRun._explained(self, index, query, item, **options)  # super() does not know a class with slots
 
     def _nearest(self, name: str, local: Local, known: Numbers) -> Nearest:
         """Return the lists of the items by a ranker, in local numbers; a guest has one neighbor, of mean closeness."""
