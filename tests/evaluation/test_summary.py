@@ -39,6 +39,11 @@ def test_a_single_system_has_neither_marks_nor_effects():
     assert one.note() == "Interval: of the mean, 95%, by bootstrap; 2 queries."
 
 
+def test_means_of_classes_need_the_classes():
+    with pytest.raises(InputError, match="needs the class of each query"):
+        Evaluation({"bm25": {"mrr": [0.5]}}, "bm25", units="classes")
+
+
 RUN = rl.Ranks.from_dict({"p": ["x", "y"], "q": ["y", "x"]})
 QRELS = {"p": {"x": 1}, "q": {"x": 1}}
 

@@ -126,6 +126,8 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         check_choice("unit", self.units, UNITS)
+        if self.units == "classes" and self.classes is None:
+            raise InputError("units='classes' needs the class of each query; give classes.")
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -142,7 +144,7 @@ class Evaluation:
     def values(self, system: str, measure: str) -> Floats:
         """Return the value of each query, or the mean of each class."""
         values = self.per_query[system][measure]
-        return values if self.units == "queries" or self.classes is None else class_means(values, self.classes)
+        return values if self.classes is None or self.units == "queries" else class_means(values, self.classes)
 
     def summary(self, system: str, measure: str) -> Summary:
         """Return the mean of a system, its confidence interval, and its comparison with the reference."""
