@@ -159,6 +159,9 @@ class ReadOnlySearcher:
     async def asearch(self, query: str, k: int = ..., **options: Unpack[of.TextOptions]) -> Answer: ...
 
     @overload
+    async def asearch(self, query: str | None = ..., k: int = ..., **options: Unpack[of.ListOptions]) -> Answer: ...
+
+    @overload
     async def asearch(self, query: of.Several, k: int = ..., **options: Unpack[of.TextOptions]) -> list[Answer]: ...
 
     @overload
