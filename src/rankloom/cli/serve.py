@@ -112,13 +112,8 @@ def serve(
     check_choice("log format", log_format, LOG_FORMATS)
     with listen(host, port) as sock:  # before the work, so that a port in use is reported at once
         if cli.is_searcher(folder):
-            own: dict[str, Any] = {
-                "watch": watch,
-                "workers": workers,
-                "plugins": plugin or (),
-                "log_format": log_format,
-            }
-            serve_folder(folder, sock, ready=print_url, **own, **options)
+            options |= {"watch": watch, "workers": workers, "plugins": plugin or (), "log_format": log_format}
+            serve_folder(folder, sock, ready=print_url, **options)
             return
         log_to_stderr(log_format)
         with starting(sock), cli.progress_bars() as progress:

@@ -104,17 +104,7 @@ def body_schema(limits: Limits) -> Schema:
             "description": "For rankers that compare vectors, by name: a vector for each query. "
             "With query or queries, the other rankers use the text.",
         },
-        "lists": {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {"type": "array", "items": {"anyOf": [name, {"type": "array"}]}},
-            "description": "The lists of a query by other engines, to be fused: by ranker, ids or [id, score], best "
-            "first.",
-        },
-        "complete": _list(name, 100) | {"description": "Rankers whose given lists ended because there was no more."},
-        "neighbors": {"type": "string", "enum": ["listed", "all"]}
-        | {"description": "With lists: whether unlisted items may be returned; by default only with where or allowed."},
-        "allowed": _list(name, MAX_ALLOWED) | {"description": "With lists: the ids of the only items to return."},
+        **_given_lists(name),
         "k": {"type": "integer", "minimum": 1, "maximum": limits.results}
         | {"default": DEFAULT_K, "description": "Number of hits."},
         "offset": {"type": "integer", "minimum": 0, "maximum": limits.results}
@@ -135,6 +125,23 @@ def body_schema(limits: Limits) -> Schema:
         | {"description": "Whether to return the position by each ranker and the parts of the score of each hit."},
     }
     return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _given_lists(name: Schema) -> dict[str, Schema]:
+    """Return the JSON Schema of what comes with the lists of other engines, given that of a name."""
+    return {
+        "lists": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "array", "items": {"anyOf": [name, {"type": "array"}]}},
+            "description": "The lists of a query by other engines, to be fused: by ranker, ids or [id, score], best "
+            "first.",
+        },
+        "complete": _list(name, 100) | {"description": "Rankers whose given lists ended because there was no more."},
+        "neighbors": {"type": "string", "enum": ["listed", "all"]}
+        | {"description": "With lists: whether unlisted items may be returned; by default only with where or allowed."},
+        "allowed": _list(name, MAX_ALLOWED) | {"description": "With lists: the ids of the only items to return."},
+    }
 
 
 def _list(items: Schema, max_items: int, min_items: int = 0) -> Schema:
