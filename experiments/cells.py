@@ -63,29 +63,32 @@ def items_as_queries(collection, cache):
     return found
 
 
-def collections(data):
-    """Yield the name, the collection, and how it is measured."""
-    texts = {name: f'texts(path="{data / "texts" / name}")' for name in merged.NAMES}
-    texts["cranfield"] = f'cranfield(path="{data / "cranfield"}", title=yes)'
-    texts = {name: rl.open_collection(spelling) for name, spelling in texts.items()}
-    yield from ((name, one, text_queries) for name, one in texts.items())
-    yield "all nine", merged.merged(texts), text_queries
-    yield "digits", rl.open_collection("digits"), items_as_queries
-    for name in MULTIVIEW:
+def cases(data, cache):
+    """Yield names of collections, and what measures them."""
+
+    def text(name):
+        if name == "cranfield":
+            return rl.open_collection(f'cranfield(path="{data / "cranfield"}", title=yes)')
+        return rl.open_collection(f'texts(path="{data / "texts" / name}")')
+
+    def static():
+        ohsumed = rl.open_collection("ohsumed")
+        vectors = EncoderRanker("static", embed_static).item_vectors(ohsumed.parts["texts"])
+        return replace(ohsumed, parts={"static": vectors})
+
+    def views(name):
         path = data / "multiview" / f"{name}.npz"
-        yield name, rl.open_collection(f'multiview(path="{path}", standardize=yes)'), items_as_queries
-    ohsumed = rl.open_collection("ohsumed")
-    vectors = EncoderRanker("static", embed_static).item_vectors(ohsumed.parts["texts"])
-    yield "Ohsumed, static", replace(ohsumed, parts={"static": vectors}), items_as_queries
+        return rl.open_collection(f'multiview(path="{path}", standardize=yes)')
+
+    yield from ((name, lambda name=name: text_queries(text(name), cache)) for name in merged.NAMES)
+    yield "all nine", lambda: text_queries(merged.merged({name: text(name) for name in merged.NAMES}), cache)
+    yield "digits", lambda: items_as_queries(rl.open_collection("digits"), cache)
+    yield from ((name, lambda name=name: items_as_queries(views(name), cache)) for name in MULTIVIEW)
+    yield "Ohsumed, static", lambda: items_as_queries(static(), cache)
 
 
-def main():
-    """Measure, and print the table."""
-    if len(sys.argv) != 2:
-        raise SystemExit("Usage: python experiments/cells.py RESULTS")
-    query_search.MIN_SCANNED = query_search.MAX_SCANNED = 0
-    data, cache = Path(os.environ.get("RANKLOOM_DATA", "data")), Cache(Path(sys.argv[1]))
-    measured = {name: measure(one, cache) for name, one, measure in collections(data)}
+def show(measured):
+    """Print the table."""
     print("| | recall | " + " | ".join(f"{measure} | loss | p (Holm)" for measure in MEASURES) + " |")
     tests = {
         measure: [compare(both["cells"][0][measure], both["exact"][0][measure]) for both in measured.values()]
@@ -101,6 +104,16 @@ def main():
     for measure, limit in MAX_LOSS.items():
         losses = [both["exact"][0][measure].mean() - both["cells"][0][measure].mean() for both in measured.values()]
         print(f"mean loss of {measure}: {fmean(losses):.4f} (at most {limit})")
+
+
+def main():
+    """Measure, and print the table."""
+    if len(sys.argv) < 2:
+        raise SystemExit("Usage: python experiments/cells.py RESULTS [NAME ...]")
+    query_search.MIN_SCANNED = query_search.MAX_SCANNED = 0
+    data, cache = Path(os.environ.get("RANKLOOM_DATA", "data")), Cache(Path(sys.argv[1]))
+    chosen = sys.argv[2:]
+    show({name: measure() for name, measure in cases(data, cache) if not chosen or name in chosen})
 
 
 if __name__ == "__main__":

@@ -204,7 +204,7 @@ def _k_means(sample: Array, n: int) -> Float32s:
         own = nearest_centers(sample, centers)
         members = csr_array((np.ones(len(sample)), (own, np.arange(len(sample)))), (n, len(sample)))
         sums = members @ sample.astype(np.float64)  # whole numbers
-        lengths = np.sqrt((sums * sums).sum(1, keepdims=True))
+        lengths = np.sqrt(np.add.accumulate(sums * sums, axis=1)[:, -1:])  # in order, unlike `sum`
         moved = np.rint(sums * (_length(sample.shape[1]) / np.where(lengths > 0, lengths, 1)))
         centers = np.where(lengths > 0, moved, centers).astype(np.float32)
     return centers

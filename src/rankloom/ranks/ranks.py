@@ -206,11 +206,9 @@ class Ranks:
             Length of the lists, at most the size of the collection.
         queries : array of shape (n_queries, d), optional
             External queries; by default each vector is a query (and wins ties in its own list).
-        algorithm : {"auto", "exact", "cells"}
-            How lists of the vectors themselves are made: exact compares all pairs, cells (cosine only) those of near
-            cells. auto takes cells for more than 20,000 vectors and lists up to 100 deep.
-        recall : float
-            With cells, the share of the 20 nearest to be found; the `recall` of the result is the measured one.
+        algorithm, recall
+            How lists of the vectors themselves are made, as in `rankloom.rankers.Vectors`; with cells, the `recall` of
+            the result is the measured one.
 
         Examples
         --------
