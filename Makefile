@@ -17,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave graph golden) tests/index/test_normalize.py \
   $(patsubst %,tests/aggregate/%.py,graphs/test_rank_graphs graphs/test_query_graph graphs/test_context reranking/test_udlf) tests/weft \
   $(patsubst %,tests/rankers/%.py,image/test_alignments image/test_contour text/test_bag_of_words text/test_word_graph text/test_word_movers) \
-  $(patsubst %,tests/index/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
+  $(patsubst %,tests/index/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes) \
+  tests/ranks/test_query_search.py tests/ranks/test_cells.py::test_compared_pairs_and_kept_neighbors_follow_the_rules
 # An environment that has only the declared dependencies, and pytest; its tests are those of the main job.
 PLAIN := $(VENV)/plain
 PLAIN_TESTS := $(patsubst %,tests/cli/test_%.py,build fuse evaluate compare)
