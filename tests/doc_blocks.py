@@ -24,8 +24,8 @@ from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 
 ROOT = Path(__file__).parents[1]
-#: Checked by other tests: generated from docstrings, which are doctests; requests to a server.
-ELSEWHERE = {"docs/methods.md": {"pycon"}, "docs/serving.md": {"json"}, "docs/start.md": {"json"}}
+#: Checked by other tests: requests to a server.
+ELSEWHERE = {"docs/serving.md": {"json"}, "docs/start.md": {"json"}}
 OUTPUT = "text"  # language of a block that shows what the block before it prints
 #: Commands that serve forever, take minutes, or need many documents: only their arguments are checked here.
 CHECKED_COMMANDS = ("serve", "demo", "experiment", "report", "trial")

@@ -31,17 +31,16 @@ def _display(match):
 
 
 def as_markdown(docstring):
-    """Return a cleaned docstring as a section of a page: its parameters as a list, its examples as code."""
+    """Return a cleaned docstring as a section of a page: its parameters as a list; examples are left to `help`."""
     text, *sections = _SECTION.split(with_dollars(docstring))
     parts = [text.strip()]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
-        parts.append(_section(title, body.strip("\n")))
+        if title != "Examples":
+            parts.append(_section(title, body.strip("\n")))
     return "\n\n".join(parts) + "\n"
 
 
 def _section(title, body):
-    if title == "Examples":
-        return "**Example**\n\n```pycon\n" + body + "\n```"
     if title in ("Parameters", "Returns", "Attributes"):
         return f"**{title}**\n\n" + "\n".join(map(_entry, re.split(r"\n(?=\S)", body)))
     return f"**{title}**\n\n{body}"
