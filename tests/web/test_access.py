@@ -89,7 +89,7 @@ def test_a_form_with_other_fields_is_refused_in_a_sentence(guarded):
     ],
 )
 def test_guesses_are_refused(guarded, headers):
-    assert "Give the key" in error_of(guarded.post("/search", json={"query": "heat"}, headers=headers), 401)
+    assert "Send the API key" in error_of(guarded.post("/search", json={"query": "heat"}, headers=headers), 401)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_the_page_asks_once(guarded):
     assert 'name="next" value="/search?q=heat"' in page.text
     wrong = guarded.post("/login", data={"key": "guess", "next": "/"})
     assert wrong.status_code == 401
-    assert "This is not the key" in wrong.text
+    assert "Wrong key" in wrong.text
     right = guarded.post("/login", data={"key": KEY, "next": "/search?q=heat"})
     assert (right.status_code, right.headers["location"]) == (303, "/search?q=heat")
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(right.headers["set-cookie"].split("; "))
@@ -214,7 +214,7 @@ def test_not_ready_while_stopping(texts):
     with TestClient(app_of(site), base_url="http://localhost") as client:
         assert client.get("/ready").status_code == 200
         site.stop()
-        assert "The server stops" in error_of(client.get("/ready"), 503)
+        assert "The server is stopping" in error_of(client.get("/ready"), 503)
         assert client.get("/health").status_code == 200
 
 
@@ -236,7 +236,7 @@ def test_not_ready_while_starting():
                     answer += data
                 assert answer.startswith(b"HTTP/1.1 503 ")
                 assert b"Retry-After: 1" in answer
-                assert b"The server starts" in answer
+                assert b"The server is starting" in answer
                 client.close()
             idle.close()
             endless.close()

@@ -25,8 +25,8 @@ AsUnits = Annotated[
     str,
     Option(
         "--units",
-        help="What the test takes for independent: queries, or with --labels the means of their classes. Verdicts that "
-        "differ with the other are named.",
+        help="What the test treats as independent: queries, or with --labels classes, by their means. Verdicts that "
+        "the other choice would change are listed.",
     ),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]

@@ -26,8 +26,8 @@ ApiKey = Annotated[
     str | None,
     cli.Option(
         envvar="RANKLOOM_API_KEY",
-        help="What requests must show, as Authorization: Bearer KEY or X-API-Key: KEY. Others can read arguments "
-        "of a process: better set the variable.",
+        help="The key that requests must have, as Authorization: Bearer KEY or X-API-Key: KEY. Other users of the "
+        "machine can see command-line arguments: prefer the environment variable.",
     ),
 ]
 

@@ -155,7 +155,7 @@ def check_alignment(rankers: Mapping[str, Ranks], labels: ArrayLike | None = Non
     if alike:
         sentences.append(f"These rankers agree {where}no more than shuffled ids would: {_some(alike)}.")
     if better:
-        sentences.append(f"These agree more if one had its files as 1, 10, 2 and not as 1, 2, 10: {_some(better)}.")
+        sentences.append(f"These would agree more if one had its files as 1, 10, 2, not 1, 2, 10: {_some(better)}.")
     if not sentences:
         return ""
     message = " ".join([*sentences, "Are their files in the same order?"])

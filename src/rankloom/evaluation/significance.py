@@ -21,7 +21,7 @@ from rankloom.ranks.arrays import Floats
 
 #: Whether a system is significantly better or worse than another.
 Verdict = Literal["better", "worse", "tie"]
-#: What a test takes for independent observations: queries, or the means of their classes.
+#: What a test treats as independent observations: queries, or the means of their classes.
 Units = Literal["queries", "classes"]
 
 UNITS: dict[Units, str] = {"queries": "queries", "classes": "class means"}  # in words

@@ -42,7 +42,7 @@ class LRUCache(Generic[V]):
 
 
 class NotBuiltError(Exception):
-    """An index that a thread may not build is not there; `key` says which."""
+    """An index is missing, and this thread may not build it; `key` says which."""
 
     def __init__(self, key: Hashable) -> None:
         super().__init__(key)
@@ -54,7 +54,7 @@ _thread = local()
 
 @contextmanager
 def only_built() -> Iterator[None]:
-    """Let searches of this thread raise `NotBuiltError` rather than build an index."""
+    """Make searches in this thread raise `NotBuiltError` rather than build an index."""
     _thread.only_built = True
     try:
         yield

@@ -19,7 +19,7 @@ from rankloom.ranks.arrays import Array
 class QueryBatch:
     """Queries that are answered together; an answer does not depend on the others.
 
-    But alone, an external query of a large collection may get most of the nearest vectors, and not all, unless `exact`.
+    One exception: in a large collection, a single external query may miss a few of the nearest vectors, unless `exact`.
     """
 
     labels: tuple[str, ...]  #: what answers call the queries

@@ -87,7 +87,7 @@ class SecurityMiddleware:
         if scope["method"] not in ("GET", "HEAD") and not is_own:
             raise RefusedError(403, f"Pages from {origin[:100]} may not post to this server.")
         if not scope["path"].startswith(PUBLIC) and not self._access.admits(scope["headers"]):
-            raise RefusedError(401, "Give the key, as Authorization: Bearer KEY or X-API-Key: KEY.")
+            raise RefusedError(401, "Send the API key, as Authorization: Bearer KEY or X-API-Key: KEY.")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self.limits.body_bytes):
             raise _too_large(self.limits.body_bytes)

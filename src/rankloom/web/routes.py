@@ -384,7 +384,7 @@ async def login(request: Request, site: SiteOf) -> Response:
     key, url = (str(form.get(name, "")) for name in ("key", "next"))
     url = url if LOCAL_URL.fullmatch(url) else "/"
     if not site.access.api_key or not site.access.fits(key.encode("utf-8", "replace")):
-        return as_page(site.login_page(RefusedError(401, "This is not the key."), url), 401)
+        return as_page(site.login_page(RefusedError(401, "Wrong key."), url), 401)
     response = RedirectResponse(url, 303)
     is_secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, site.access.cookie, httponly=True, samesite="strict", secure=is_secure)
@@ -395,7 +395,7 @@ async def login(request: Request, site: SiteOf) -> Response:
 async def ready(site: SiteOf) -> Response:
     """Return whether requests should be sent here: not while the server starts or stops."""
     if site.is_stopping:
-        raise RefusedError(503, "The server stops.", retry_after=5)
+        raise RefusedError(503, "The server is stopping.", retry_after=5)
     return as_json({"ok": True})
 
 

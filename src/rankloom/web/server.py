@@ -82,7 +82,7 @@ def _refuse_all(sock: socket.socket, stopped: Event) -> None:
                     if not (data := client.recv(MAX_READ)):
                         break
                     received += data
-                client.sendall(_raw_response(503, "The server starts; try again in a moment."))
+                client.sendall(_raw_response(503, "The server is starting; try again in a moment."))
                 client.shutdown(socket.SHUT_WR)
                 client.recv(MAX_READ)  # what is not read would reset the connection
 

@@ -101,7 +101,7 @@ class Site:
         return self.pages.render("login.html", error=refusal.error, next=url)
 
     def stop(self) -> None:
-        """Be no longer ready: the server stops."""
+        """Stop being ready: the server is stopping."""
         self.is_stopping = True
 
     async def run(self, task: Callable[[], T], *, lane: str = "quick") -> T:
