@@ -62,6 +62,9 @@ def test_what_needs_no_key_tells_nothing(guarded):
     assert guarded.get("/ready").json() == {"ok": True}
     assert guarded.get("/health").json().keys() == {"ok", "version"}
     assert "n_items" in guarded.get("/health", headers={"x-api-key": KEY}).json()
+    for path in ("/login", "/static/none"):
+        assert guarded.get(path, headers=PAGE).headers["content-type"] == "application/json"
+    assert guarded.get("/healthz").status_code == 401
     assert guarded.get(re.search(r"/static/page[^\"]*", guarded.get("/", headers=PAGE).text)[0]).status_code == 200
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from rankloom.errors import InputError
 
 COOKIE = "rankloom_key"
-PUBLIC = ("/health", "/ready", "/login", "/static/")  # paths that need no key
+PUBLIC = re.compile(r"/(health|ready|login|static/.*)", re.DOTALL)  # paths that need no key
 ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.ASCII)
 
 Headers = Iterable[tuple[bytes, bytes]]

@@ -60,10 +60,10 @@ async def _error_response(request: Request, error: Exception) -> Response:
     refusal = _as_refusal(error)
     extra = error.headers if isinstance(error, HTTPException) else None
     headers = {**refusal.headers(), **(extra or {})}
-    if not wants_page(request.scope):
+    site: Site = request.app.state.site
+    if not wants_page(request.scope) or not site.access.admits(request.scope["headers"]):  # a page names the collection
         body = error_body(refusal.status, refusal.error)
         return Response(body, refusal.status, headers, media_type="application/json")
-    site: Site = request.app.state.site
     views = site.views
     values = {**views.about(), "url": "/items", "status": refusal.status, "error": refusal.error}
     page = as_page(site.pages.render("error.html", data=values, defaults=views.defaults), refusal.status)

@@ -86,7 +86,7 @@ class SecurityMiddleware:
         is_own = not origin or _netloc(origin) == host.lower() or origin in self._access.origins
         if scope["method"] not in ("GET", "HEAD") and not is_own:
             raise RefusedError(403, f"Pages from {origin[:100]} may not post to this server.")
-        if not scope["path"].startswith(PUBLIC) and not self._access.admits(scope["headers"]):
+        if not PUBLIC.fullmatch(scope["path"]) and not self._access.admits(scope["headers"]):
             raise RefusedError(401, "Send the API key, as Authorization: Bearer KEY or X-API-Key: KEY.")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self.limits.body_bytes):
