@@ -117,5 +117,5 @@ def test_uploads_and_documents_stay_within_their_bytes(texts):
     views = Views(texts, limits=Limits(cache_bytes=16 * 30_000))
     for number in range(80):
         views.document(number)
-        assert views._parsed_bytes <= 30_000
-    assert 0 < len(views._parsed) < 80
+        assert views._parsed._values.currsize <= 30_000
+    assert 0 < len(views._parsed._values) < 80

@@ -11,6 +11,7 @@ from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
 from rankloom.searcher import Answer, Hit, Searcher
 from rankloom.searcher.batch import IMAGE_FIELD, text_of
+from rankloom.searcher.lru import LRUCache
 from rankloom.searcher.page import Entry
 from rankloom.searcher.snippets import snippet
 from rankloom.searcher.store import Document, read_document
@@ -57,8 +58,7 @@ class Views:
         self.ids = self.state.ids
         self.defaults = Choice.default(self.searcher)
         self.version, self.digest = next(VERSIONS), digest
-        self._parsed: dict[int, Document] = {}
-        self._parsed_bytes, self._max_parsed_bytes = 0, limits.share("documents")
+        self._parsed = LRUCache[Document](limits.share("documents"), size=_n_bytes)
         self.gallery = Gallery(self.ids, self._document, collection, limits.share("images"))
         self._collection, self._tour = collection, tour
         self._name = tour.name or self.state.settings.name
@@ -82,14 +82,7 @@ class Views:
                 self.answer(query, self.defaults).explain(0)
 
     def _document(self, number: int) -> Document:
-        document = self._parsed.get(number)
-        if document is None:
-            document = read_document(self.state.store, self.ids[number])
-            self._parsed_bytes += PARSED_FACTOR * len(str(document)) + PARSED_OVERHEAD
-            if self._parsed_bytes > self._max_parsed_bytes:
-                self._parsed, self._parsed_bytes = {}, 0
-            self._parsed[number] = document
-        return document
+        return self._parsed.get(number, lambda: read_document(self.state.store, self.ids[number]))
 
     @property
     def accepts(self) -> set[str]:
@@ -342,6 +335,10 @@ class Views:
             "item": {**self.card(number), "text": self._text(number)},
             "fields": {name: value for name, value in document.items() if name not in hidden},
         }
+
+
+def _n_bytes(document: Document) -> int:
+    return PARSED_FACTOR * len(str(document)) + PARSED_OVERHEAD
 
 
 def _title(document: Document) -> str:
