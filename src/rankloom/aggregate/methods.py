@@ -57,7 +57,7 @@ class QueryMethod(Method):
 class PoolMethod(QueryMethod):
     """A method that scores the items that any ranker lists for a query.
 
-    Parameters
+    Attributes
     ----------
     depth : int, optional
         How many items of each list to use; all by default.
