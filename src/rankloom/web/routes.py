@@ -13,8 +13,6 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
@@ -29,6 +27,7 @@ from rankloom.web.openapi import ERRORS, IMAGES, UPLOAD_BODY, UPLOAD_ERRORS
 from rankloom.web.queries import Choice, Values, is_slow
 from rankloom.web.queries import Query as PageQuery
 from rankloom.web.site import Site, as_json, as_page
+from rankloom.web.uploads import uploaded_image_bytes
 from rankloom.web.views import Views
 from rankloom.web.why import Why
 
@@ -264,8 +263,7 @@ async def upload(request: Request, site: SiteOf) -> Response:
         raise InputError("This collection has no ranker that accepts images.")
     try:
         with site.uploading():
-            content = await _content(request, site)
-            digest = await site.store(content)
+            digest = await site.store(await uploaded_image_bytes(request, site.limits.body_bytes))
     except ClientDisconnect:
         return Response(status_code=400)  # which the client does not receive
     except ImageError as error:
@@ -274,28 +272,6 @@ async def upload(request: Request, site: SiteOf) -> Response:
     if _is_json(request):
         return as_json({"ok": True, "digest": digest, "url": url}, 201, {"Location": url})
     return RedirectResponse(url, 303)
-
-
-async def _content(request: Request, site: Site) -> bytes:
-    """Return the bytes of an uploaded image: the body of the request, or a file in a form; all in memory."""
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind.startswith("image/") or kind == "application/octet-stream":
-        return await request.body()
-    if kind != "multipart/form-data":
-        raise RefusedError(415, f"Send an image (image/...), or a form with a file; got {kind or 'no type'!r}.")
-    parser = MultiPartParser(request.headers, request.stream(), max_files=1, max_fields=10)
-    parser.spool_max_size = site.limits.body_bytes + 1
-    try:
-        form = await parser.parse()
-    except (MultiPartException, KeyError, ValueError, UnicodeError) as error:
-        raise RefusedError(400, f"Invalid form: {getattr(error, 'message', error)}") from None
-    try:
-        file = form.get("image")
-        if not isinstance(file, UploadFile):
-            raise RefusedError(422, "image: The form has no file of that name.")
-        return await file.read()
-    finally:
-        await form.close()
 
 
 @router.get("/upload/{digest}.image", operation_id="uploaded_image", responses=IMAGES, response_class=Response)

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
 
 from rankloom.datasets import Collection
 from rankloom.datasets.images import File, ImageError, ImageFile, Pixels, encoded, on_transparent, reduced
@@ -18,6 +21,7 @@ from rankloom.searcher.batch import IMAGE_FIELD
 from rankloom.searcher.lru import LRUCache
 from rankloom.searcher.store import Document
 from rankloom.web.decoder import Decoder
+from rankloom.web.limits import RefusedError
 
 MAX_SIDE = 320  # pixels, of the images served
 MAX_SAMPLES = 50  # images to estimate the image size from
@@ -101,3 +105,25 @@ class Uploads:
 
 def _n_bytes(upload: tuple[Pixels, File]) -> int:
     return upload[0].nbytes + len(upload[1][0]) + OVERHEAD
+
+
+async def uploaded_image_bytes(request: Request, max_bytes: int) -> bytes:
+    """Return the bytes of an uploaded image: the body of the request, or a file in a form; all in memory."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind.startswith("image/") or kind == "application/octet-stream":
+        return await request.body()
+    if kind != "multipart/form-data":
+        raise RefusedError(415, f"Send an image (image/...), or a form with a file; got {kind or 'no type'!r}.")
+    parser = MultiPartParser(request.headers, request.stream(), max_files=1, max_fields=10)
+    parser.spool_max_size = max_bytes + 1
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, ValueError, UnicodeError) as error:
+        raise RefusedError(400, f"Invalid form: {getattr(error, 'message', error)}") from None
+    try:
+        file = form.get("image")
+        if not isinstance(file, UploadFile):
+            raise RefusedError(422, "image: The form has no file of that name.")
+        return await file.read()
+    finally:
+        await form.close()
