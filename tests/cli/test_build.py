@@ -163,8 +163,8 @@ def test_messages_suggest_what_is_there(tmp_path, monkeypatch):
         "notes.loom has no document 'past.txt'; nothing was deleted."
     )
     assert sentence(run("build", "books.csv", "--text", "titel")) == (
-        "The documents have no text: none has a field 'titel', but the first one has title, author. Build with the "
-        "fields that are text, as in --text name. Did you mean 'title'?"
+        "The documents have no text: none has a field 'titel', but the first one has title, author. Build a "
+        "searcher with the fields that are text, as in 'rankloom build --text name'. Did you mean 'title'?"
     )
     built = run("build", "books.csv", "--ranker", "bm25").stderr.splitlines()
     assert built[1] == "Searches title; not author: name them with --text."

@@ -165,7 +165,7 @@ def _one_line(message: str) -> str:
 def _with_options(message: str) -> str:
     """Return a message of the library with the option of a command in place of the argument that does the same."""
     message = message.replace("pass kind='collection'.", "use --as-collection.")
-    message = message.replace("text=['name'] or --text", "--text")
+    message = message.replace("text=['name'] or 'rankloom build", "'rankloom build")
     return re.sub(r"\b(absent|duplicates|encoding|missing)='(\w+)'", r"--\1 \2", message)
 
 

@@ -153,7 +153,8 @@ def _of_rows(
         near = next((found for field in text_fields if (found := hint(field, map(str, rows[0])))), "")
         raise InputError(
             f"The documents have no text: none has a field {' or '.join(map(repr, text_fields))}, but the first one "
-            f"has {', '.join(rows[0])}. Build with the fields that are text, as in text=['name'] or --text name.{near}"
+            f"has {', '.join(rows[0])}. Build a searcher with the fields that are text, as in text=['name'] or "
+            f"'rankloom build --text name'.{near}"
         )
     return batch
 
