@@ -165,6 +165,7 @@ def test_other_methods_fuse_given_lists_too(searcher):
         ({"lists": {}}, "Give lists"),
         ({"lists": {"words": [("d1", float("nan"))]}}, "finite"),
         ({"lists": {"words": [("d1", 1e300)]}}, "finite"),
+        ({"lists": {"words": [(1, 2.5)]}}, "ids, which are strings"),
         ({"lists": {"words": [("d1", 10**400)]}}, "finite"),
         ({"lists": {"words": ["d1"]}, "scores": ["words"]}, "Give scores as"),
         ({"lists": {"words": ["d1"]}, "allowed": [1]}, "allowed must be a text or a list of texts"),

@@ -141,7 +141,8 @@ def _parsed(name: str, entries: Any) -> dict[str, float | None]:
         pair = (entry, None) if isinstance(entry, str) else tuple(entry) if isinstance(entry, list | tuple) else ()
         if len(pair) != 2 or not isinstance(pair[0], str) or not (isinstance(entry, str) or _is_number(pair[1])):
             raise InputError(
-                f"The list of {name!r} must have ids, or pairs of id and finite score; got {brief(entry)}."
+                f"The list of {name!r} must have ids, which are strings, or pairs of id and finite score; got "
+                f"{brief(entry)}."
             )
         if pair[0] in found:
             raise InputError(f"The list of {name!r} has {brief(pair[0])} twice; keep its best score.")
