@@ -49,7 +49,7 @@ def _content(result):
 
 
 def test_a_search_is_that_of_the_searcher(searcher):
-    (found,) = called(make_server(searcher), ("search", {"query": "coffee against slugs", "k": 2}))
+    (found,) = called(make_server(searcher, "notes.loom"), ("search", {"query": "coffee against slugs", "k": 2}))
     answer = searcher.search("coffee against slugs", k=2)
     assert [(one["id"], one["position"], one["score"]) for one in found] == [
         (h.id, h.position, h.score) for h in answer
@@ -61,7 +61,7 @@ def test_a_search_is_that_of_the_searcher(searcher):
 def test_conditions_restrict_searches_and_explanations(searcher):
     where = {"year": {"gte": 2000}}
     found, why, hidden = called(
-        make_server(searcher),
+        make_server(searcher, "notes.loom"),
         ("search", {"query": "tomatoes", "where": where}),
         ("explain", {"query": "tomatoes", "id": "slugs", "where": where}),
         ("explain", {"query": "tomatoes", "id": "tomatoes", "where": where}),
@@ -75,13 +75,13 @@ def test_conditions_restrict_searches_and_explanations(searcher):
 def test_groups_give_the_best_of_each():
     passages = [{"id": f"p{n}", "text": f"coffee {'coffee ' * n} leaves", "book": f"b{n % 2}"} for n in range(4)]
     searcher = rl.Searcher.build(passages, ["bm25"])
-    (found,) = called(make_server(searcher), ("search", {"query": "coffee", "group_by": "book"}))
+    (found,) = called(make_server(searcher, "notes.loom"), ("search", {"query": "coffee", "group_by": "book"}))
     assert [one["id"] for one in found] == [hit.id for hit in searcher.search("coffee", group_by="book")]
     assert len(found) == 2
 
 
 def test_similar_documents_leave_out_the_document_itself(searcher):
-    (found,) = called(make_server(searcher), ("more_like_this", {"id": "slugs", "k": 1}))
+    (found,) = called(make_server(searcher, "notes.loom"), ("more_like_this", {"id": "slugs", "k": 1}))
     expected = [hit.id for hit in searcher.search(item="slugs", k=2) if hit.id != "slugs"][:1]
     assert [one["id"] for one in found] == expected
     assert [one["position"] for one in found] == [1]
@@ -89,7 +89,7 @@ def test_similar_documents_leave_out_the_document_itself(searcher):
 
 def test_a_document_has_all_its_fields_but_long_texts_are_cut(searcher):
     slugs, compost = called(
-        make_server(searcher), ("get_document", {"id": "slugs"}), ("get_document", {"id": "compost"})
+        make_server(searcher, "notes.loom"), ("get_document", {"id": "slugs"}), ("get_document", {"id": "compost"})
     )
     assert slugs == DOCUMENTS[1]
     assert MAX_TEXT - 2 < len(compost["text"]) <= MAX_TEXT
@@ -107,7 +107,7 @@ def test_a_document_has_all_its_fields_but_long_texts_are_cut(searcher):
     ],
 )
 def test_a_failure_is_an_error_that_a_model_can_read(searcher, name, arguments, message):
-    (error,) = called(make_server(searcher), (name, arguments))
+    (error,) = called(make_server(searcher, "notes.loom"), (name, arguments))
     assert isinstance(error, str)
     assert message in error
     assert "Traceback" not in error
@@ -115,12 +115,13 @@ def test_a_failure_is_an_error_that_a_model_can_read(searcher, name, arguments, 
 
 def test_tools_say_what_they_do_and_which_fields_there_are(searcher):
     async def run():
-        async with Client(make_server(searcher)) as client:
+        async with Client(make_server(searcher, "notes.loom")) as client:
             return (await client.list_tools()).tools, client.instructions
 
     tools, instructions = anyio.run(run)
     assert {tool.name for tool in tools} == {"search", "more_like_this", "explain", "get_document"}
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
+    assert "documents of notes.loom. " in instructions
     assert "year (number)" in instructions
 
 

@@ -39,7 +39,7 @@ def info(
     named = ", ".join(name if name == spelled else f"{name}={spelled}" for name, spelled in known["rankers"].items())
     cli.print_names(
         {
-            "documents": f"{known['documents']}, of {known['name']}",
+            "documents": str(known["documents"]),
             "fields": ", ".join(f"{name} ({type})" for name, type in known["fields"].items()),
             "text": ", ".join(name for name in known["text"] if name in known["fields"]) or "none",
             "rankers": named,

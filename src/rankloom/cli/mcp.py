@@ -38,12 +38,13 @@ def mcp(
 
     if not http:
         cli.refuse_options(context, "only --http listens", "host", "port")
-        make_server(Searcher.open(folder)).run("stdio")
+        make_server(Searcher.open(folder), folder.resolve().name).run("stdio")
         return
     from rankloom.web import Limits, access_of, check_extra, listen
     from rankloom.web.server import run, url_of
 
     check_extra()
     with listen(host, port) as sock:
-        app = make_http_app(make_server(Searcher.open(folder)), Limits(), access_of([host], api_key, ()))
+        server = make_server(Searcher.open(folder), folder.resolve().name)
+        app = make_http_app(server, Limits(), access_of([host], api_key, ()))
         run(app, sock, limits=app.limits, ready=lambda: cli.echo(f"Serving on {url_of(sock)}mcp (Ctrl+C stops)"))

@@ -135,14 +135,14 @@ def _found(answer: Answer) -> list[Found]:
     ]
 
 
-def make_server(searcher: ReadOnlySearcher) -> MCPServer:
-    """Return the server of a searcher, with its tools."""
+def make_server(searcher: ReadOnlySearcher, name: str) -> MCPServer:
+    """Return the server of a searcher, with its tools; a model is told the name of its folder."""
     fields = ", ".join(f"{name} ({type})" for name, type in searcher.field_types.items())
     server = MCPServer(
         "rankloom",
         version=__version__,
-        instructions=f"Search {len(searcher)} documents ({searcher.state.settings.name}). Conditions (where) may use "
-        f"these fields: {fields or 'none'}.",
+        instructions=f"Search the {len(searcher)} documents of {name}. Conditions (where) may use these fields: "
+        f"{fields or 'none'}.",
     )
     tools = Tools(searcher)
     functions: tuple[Callable[..., Any], ...] = (tools.search, tools.more_like_this, tools.explain, tools.get_document)
