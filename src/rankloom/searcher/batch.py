@@ -166,6 +166,10 @@ def _with_ids(rows: list[Row], field: str, places: Sequence[str]) -> list[Row]:
     both = next((place for place, row in zip(places, rows, strict=True) if field in row and "id" in row), None)
     if both is not None:
         raise InputError(f"{both} has both {field!r} and 'id'; rename one, or leave out the id field.")
+    if rows and not any(field in row or "id" in row for row in rows):
+        raise InputError(
+            f"None of the documents has the field of ids, {field!r}; {places[0]} has {brief(list(rows[0]))}."
+        )
     return [{("id" if name == field else name): value for name, value in row.items()} for row in rows]
 
 

@@ -52,6 +52,9 @@ def added(state: State, batch: Batch) -> State:
     known = next((id for id in collection.ids if id in state.ids), None)
     if known is not None:
         raise InputError(f"The document {known!r} already exists; delete it first, or give the new one another id.")
+    lacking = next((model for model in models.values() if model.part not in ("ids", *collection.parts)), None)
+    if lacking is not None:
+        raise InputError(f"Nothing was added. The ranker {lacking.name!r} needs {lacking.part}, and there are none.")
     try:
         stored = batch.stored(parts)
         documents = documents.appended(stored if state.settings.store == "all" else _ids_alone(stored))
