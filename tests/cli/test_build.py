@@ -219,6 +219,8 @@ def test_columns_are_named_in_any_case_and_the_id_by_an_option(tmp_path, monkeyp
     assert "text       Text\n" in run("info", "a.loom").stdout
     message = "c.csv:2 has both 'ID' and 'id'; rename one, or leave out the id field."
     assert sentence(run("build", "c.csv", "--id", "ID")) == message
+    message = "None of the documents has the field of ids, 'isbn'; a.csv:2 has ['SKU', 'Text', 'Year']."
+    assert sentence(run("build", "a.csv", "--id", "isbn", "-o", "none.loom")) == message
     assert run("build", "c.csv", "--ranker", "bm25").exit_code == 0
     (tmp_path / "q.csv").write_text("Id,TEXT\nq1,wool\n")
     assert run("search", "a.loom", "--queries", "q.csv").stdout.startswith("q1 (vote)")
@@ -327,3 +329,13 @@ def test_an_existing_searcher_is_replaced_only_if_asked(tmp_path):
     inside = path / "docs.jsonl"
     inside.write_bytes(documents.read_bytes())
     assert "would be overwritten" in sentence(run("build", inside, "-o", path, "--overwrite"))
+
+
+def test_texts_that_are_not_kept_are_not_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("id,text\na,red wool\nb,\n")
+    assert "without text: b" in run("build", "a.csv", "--ranker", "bm25").stderr
+    assert "without text" not in run("build", "a.csv", "--ranker", "bm25", "--store", "ids", "-o", "b.loom").stderr
+    (tmp_path / "c.png").write_bytes(b"")
+    message = "Nothing was added. The ranker 'bm25' needs texts, and there are none."
+    assert sentence(run("add", "a.loom", "c.png")) == message

@@ -125,7 +125,8 @@ def _say_what_is_searched(searcher: "Searcher", columns: set[str]) -> None:
     """Say which columns of text are not searched, and that documents have no text."""
     from rankloom.searcher.batch import text_of
 
-    if all(retriever.part != "texts" for retriever in searcher.state.retrievers.values()):
+    kept = searcher.state.settings.store == "all"
+    if not kept or all(retriever.part != "texts" for retriever in searcher.state.retrievers.values()):
         return
     fields, types = searcher.state.settings.fields, searcher.field_types
     others = [name for name in types if name in columns and types[name] == "text" and name not in fields]
