@@ -61,5 +61,6 @@ def test_lists_of_other_engines_are_fused(tmp_path):
     assert more.exit_code == 0
     assert "--lists" in sentence(run("search", shop, "hat", "--complete", "words"))
     assert "got 2" in sentence(run("search", shop, "--item", "d1", "--lists", tmp_path / "lists.json"))
-    (tmp_path / "lists.json").write_text("{")
-    assert "is not JSON" in sentence(run("search", shop, "--lists", tmp_path / "lists.json"))
+    for wrong in ("{", "[" * 100_000, '{"words": [["a", 1' + "0" * 400 + "]]}"):
+        (tmp_path / "lists.json").write_text(wrong)
+        assert "lists.json is not JSON: " in sentence(run("search", shop, "--lists", tmp_path / "lists.json"))

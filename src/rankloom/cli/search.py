@@ -214,10 +214,11 @@ def search(
 
 def _read_lists(path: Path) -> Any:
     """Return the content of a JSON file."""
+    text = read_text(path)
     try:
-        return parse_json(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}.") from None
+        return parse_json(text)
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {str(error).rstrip('.')}.") from None
 
 
 def _print_json(name: str, answer: "Answer", fields: Sequence[str]) -> None:
