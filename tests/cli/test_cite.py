@@ -18,6 +18,7 @@ def test_every_method_has_a_title_or_is_ours():
     entries = text.strip().split("\n\n")
     assert all(re.fullmatch(r"@\w+\{[a-z0-9]+,\n(  \w+ = \{.+\},\n)+\}", entry) for entry in entries)
     assert all("  title = {{" in entry for entry in entries)
+    assert "@misc{borda1781memoire," in text
     keys = [re.match(r"@\w+\{(\w+)", entry)[1] for entry in entries]
     assert len(set(keys)) == len(keys)
     every = {**METHODS, **SUPERVISED}

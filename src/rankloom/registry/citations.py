@@ -30,8 +30,9 @@ class Reference:
     def key(self) -> str:
         """First author, year and first word of the title: ``cormack2009reciprocal``."""
         words = [word for word in re.findall(r"\w+", self.title.lower()) if word not in SMALL]
-        plain = unicodedata.normalize("NFKD", f"{self.authors.split(',')[0].split(' et ')[0]}{self.year}")
-        return re.sub(r"[^a-z0-9]", "", plain.lower()) + re.sub(r"[^a-z0-9]", "", (words or [""])[0])
+        first = self.authors.split(",")[0].split(" et ")[0]
+        plain = unicodedata.normalize("NFKD", f"{first}{self.year}{(words or [''])[0]}")
+        return re.sub(r"[^a-z0-9]", "", plain.lower())
 
     @property
     def bibtex(self) -> str:
