@@ -38,6 +38,14 @@ def test_bare_numbers_are_dropped_but_not_numbers_with_letters():
     ]
 
 
+def test_a_server_does_not_keep_all_words_of_its_queries(monkeypatch):
+    monkeypatch.setattr(terms, "MAX_KNOWN", 5)
+    tokenizer = Tokenizer(stop_words=["the"])
+    for number in range(50):
+        assert tokenizer.sentences(f"the cats run{number} home") == [["cat", f"run{number}", "home"]]
+    assert len(tokenizer._tokens) == 5
+
+
 def test_clitics_underscores_and_other_alphabets():
     assert Tokenizer(stem=False).sentences("Patient’s isn't T_cell naïve Ωmega ﬁbrosis") == [
         ["patient", "t", "cell", "naïve", "ωmega", "fibrosis"]

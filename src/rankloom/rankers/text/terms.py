@@ -30,6 +30,7 @@ CLITIC = re.compile(r"['’](?:s|t|d|m|ll|re|ve)\b")  # patient's, isn't, they'r
 SENTENCE_END = re.compile(r"[.!?]+(?:[\"')\]]*)(?=\s|$)|\n+")  # not the period in 1.9
 PIECE = re.compile(rf"[^\W_]+|{SENTENCE_END.pattern}")  # a word or number, or the end of a sentence
 DROPPED, END = "", "."  # what a piece that is no word becomes
+MAX_KNOWN = 100_000  # pieces whose tokens are kept: about 20 MB
 UNKNOWN = -1  # number of words that are not in the collection
 
 _FUNCTION_WORDS = """
@@ -85,14 +86,16 @@ class Tokenizer:
 
 
 class _Tokens(dict[str, str]):
-    """From pieces of texts to their tokens: the stem of a word, END or DROPPED. Each is computed once."""
+    """From pieces of texts to their tokens: the stem of a word, END or DROPPED. The first MAX_KNOWN are kept."""
 
     def __init__(self, stem: bool, numbers: bool, stop_words: Iterable[str]) -> None:
         super().__init__(dict.fromkeys(stop_words, DROPPED))
         self._stems, self._kept = stem, PIECE if numbers else WORD
 
     def __missing__(self, piece: str) -> str:
-        token = self[piece] = self._token(piece)
+        token = self._token(piece)
+        if len(self) < MAX_KNOWN:  # queries may have any words, as long as a server runs
+            self[piece] = token
         return token
 
     def _token(self, piece: str) -> str:
