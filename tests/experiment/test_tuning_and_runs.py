@@ -13,6 +13,7 @@ from rankloom.experiment import Experiment, run
 from rankloom.experiment.protocol import _sweep_notes, tuned
 from rankloom.experiment.results import MethodRecord, RankerRecord
 from rankloom.io.cache import Cache
+from rankloom.methods import METHODS, register_method
 
 SPEC = {
     "name": "few digits",
@@ -90,6 +91,16 @@ def test_fused_lists_are_written_as_runs(done):
     if lists.n_items == 150:
         assert evaluate(lists, **given)["ndcg@10"] == pytest.approx(record.mean("ndcg@10"))
     assert lists.n_queries == 150
+
+
+def test_runs_of_methods_with_a_slash_stay_in_their_folder(tmp_path, monkeypatch):
+    def mine(ranks, k, *, model="a/b"):
+        return rl.fuse(ranks, "rrf", k)
+
+    monkeypatch.setattr(METHODS, "_known", dict(METHODS._known))
+    register_method("mine")(mine)
+    ran(tmp_path, methods=["mine(model=../../c)"], rankers={"sums": SPEC["rankers"]["sums"]})
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine(model=..%2F..%2Fc)-all.run"]
 
 
 def test_items_are_left_out_of_their_own_lists(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 
@@ -170,7 +171,8 @@ class Runner:
         for record in (one for one in records if isinstance(one, MethodRecord)):
             call = Call.parse(record.chosen or record.method)
             answer, _ = self._fused(record.rankers, call, self.experiment.cutoff)
-            write_run(answer, folder / f"{slug(record.method, record.selection)}.run")
+            name = slug(quote(record.method, "()[]=,"), record.selection)  # text options may have a slash
+            write_run(answer, folder / f"{name}.run")
 
     def _methods(self, chosen: SelectionRecord, call: Call, title: str = "") -> Iterator[MethodRecord]:
         title = title or f"{call} on {chosen.selection}"
