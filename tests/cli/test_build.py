@@ -222,6 +222,11 @@ def test_columns_are_named_in_any_case_and_the_id_by_an_option(tmp_path, monkeyp
     message = "None of the documents has the field of ids, 'isbn'; a.csv:2 has ['SKU', 'Text', 'Year']."
     assert sentence(run("build", "a.csv", "--id", "isbn", "-o", "none.loom")) == message
     assert run("build", "c.csv", "--ranker", "bm25").exit_code == 0
+    message = "Unknown field 'skuu'; choose from SKU, Text, Year."
+    assert sentence(run("build", "b.csv", "--id", "skuu")).startswith(message)
+    message = "Unknown field 'txt'; choose from SKU, Text, Year."
+    assert sentence(run("build", "b.csv", "--text", "sku", "--text", "txt")).startswith(message)
+    assert not (tmp_path / "b.loom").exists()
     (tmp_path / "q.csv").write_text("Id,TEXT\nq1,wool\n")
     assert run("search", "a.loom", "--queries", "q.csv").stdout.startswith("q1 (vote)")
 

@@ -17,7 +17,7 @@ from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.folder import single_file
 from rankloom.datasets.images import ImageFile
 from rankloom.datasets.table import column_named, is_json, is_table, read_table
-from rankloom.errors import InputError, brief, hint, is_iterable
+from rankloom.errors import InputError, UnknownNameError, brief, hint, is_iterable
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.rankers.text.terms import contents_of
 from rankloom.ranks import Ids
@@ -51,6 +51,15 @@ class Batch:
         if self.rows and all(row.get(IMAGE_FIELD) is not None for row in self.rows):
             found.add("images")
         return found
+
+    def check_named(self, text_fields: Sequence[str], id_field: str) -> None:
+        """Refuse a field that was named and is in no document: its texts or ids would be missing without a word."""
+        given = {name for row in self.rows for name in row}
+        absent = [] if tuple(text_fields) == TEXT_FIELDS else [name for name in self.text_fields if name not in given]
+        if id_field != "id" and "id" not in given:  # the name that it has by now
+            absent.append(id_field)
+        if given and absent:
+            raise UnknownNameError("field", absent[0], given)
 
     def collection(self, wanted: Iterable[str]) -> Collection:
         """Return the documents as a collection with the parts that rankers want, as far as there are any."""
