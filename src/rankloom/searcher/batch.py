@@ -52,14 +52,12 @@ class Batch:
             found.add("images")
         return found
 
-    def check_named(self, text_fields: Sequence[str], id_field: str) -> None:
-        """Refuse a field that was named and is in no document: its texts or ids would be missing without a word."""
+    def check_text_fields(self) -> None:
+        """Refuse a field of text that is in no document: its words would be missing without a word."""
         given = {name for row in self.rows for name in row}
-        absent = [] if tuple(text_fields) == TEXT_FIELDS else [name for name in self.text_fields if name not in given]
-        if id_field != "id" and "id" not in given:  # the name that it has by now
-            absent.append(id_field)
-        if given and absent:
-            raise UnknownNameError("field", absent[0], given)
+        for name in self.text_fields:
+            if given and name not in given:
+                raise UnknownNameError("field", name, given)
 
     def collection(self, wanted: Iterable[str]) -> Collection:
         """Return the documents as a collection with the parts that rankers want, as far as there are any."""

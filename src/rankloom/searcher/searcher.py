@@ -137,7 +137,8 @@ class Searcher(ReadOnlySearcher):
         batch = batch_of(documents, text_fields, encoding=encoding, types=dict.fromkeys(as_text, TEXT), id_field=id)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
-        batch.check_named(text_fields, id)
+        if tuple(text_fields) != TEXT_FIELDS:
+            batch.check_text_fields()
         made = made_rankers(rankers, batch)
         parts = {ranker.part for ranker, _ in made.values()}
         stored = Documents.of(batch.stored(parts), {*batch.text_fields, *as_text})
