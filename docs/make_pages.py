@@ -3,6 +3,7 @@
 import inspect
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import typer
@@ -13,6 +14,9 @@ from rankloom.methods import METHODS, SUPERVISED
 from rankloom.registry import options_of
 
 HERE = Path(__file__).parent
+OVERVIEW_HEAD = ("| name | method | checked against |", "|---|---|---|")
+OPTION_HEAD = ("| argument or option | meaning |", "|---|---|")
+SHARED = 3  # an option of as many commands is explained once
 sys.path.insert(0, str(HERE / "tools"))
 
 from docstrings import UNBROKEN, WIDTH, as_markdown  # noqa: E402  # in the folder named above
@@ -23,32 +27,40 @@ from pictures import pictures  # noqa: E402
 def command_line():
     """Return the page of the commands and their options."""
     group = typer.main.get_command(app)
-    sections = [command(name, group.commands[name]) for name in group.list_commands(None)]
+    commands = [(name, group.commands[name]) for name in group.list_commands(None)]
+    uses = Counter(option_row(one) for _, command in commands for one in command.params)
+    shared = [row for row, count in uses.items() if count >= SHARED and row.startswith("| `-")]
     head = [
         "# Command line",
         "",
         f"{group.help}",
         "",
         "Bad input prints one sentence and exits with code 1, wrong usage with 2. Ctrl+C exits with 130, or 0",
-        "for a server, and says what is written.",
+        "for a server, and says what is written. Defaults are in parentheses; flags are off by default.",
     ]
-    return "\n".join([*head, "", *sections])
+    sections = [command_section(name, command, shared) for name, command in commands]
+    return "\n".join([*head, "", *sections, "## Shared options", "", *OPTION_HEAD, *shared, ""])
 
 
-def command(name, one):
+def command_section(name, command, shared):
     """Return the section of a command."""
-    text, example = inspect.cleandoc(one.help or "").split("Example", 1)
+    text, example = inspect.cleandoc(command.help or "").split("Example", 1)
     lines = [f"## rankloom {name}", "", text.strip(), "", "```sh"]
     lines += [line for line in example.splitlines() if line.startswith("rankloom")]
-    lines += ["```", "", "| argument or option | default | meaning |", "|---|---|---|"]
-    for parameter in one.params:
-        if "--help" in parameter.opts:
-            continue
-        names = [*parameter.opts, *parameter.secondary_opts]
-        shown = ", ".join(f"`{opt}`" for opt in names) if names[0].startswith("-") else f"`{parameter.metavar}`"
-        default = "" if parameter.required or parameter.default in (None, []) else f"`{parameter.default}`"
-        lines.append(f"| {shown} | {default} | {parameter.help} |")
-    return "\n".join([*lines, ""])
+    rows = [option_row(one) for one in command.params if "--help" not in one.opts]
+    lines += ["```", "", *OPTION_HEAD, *(row for row in rows if row not in shared), ""]
+    also = [row.split("|")[1].partition("(")[0].strip() for row in rows if row in shared]
+    if also:
+        lines += [wrapped(f"Also {', '.join(also)}: [shared options](#shared-options)."), ""]
+    return "\n".join(lines)
+
+
+def option_row(parameter):
+    """Return the row of an argument or option."""
+    names = [*parameter.opts, *parameter.secondary_opts]
+    shown = ", ".join(f"`{opt}`" for opt in names) if names[0].startswith("-") else f"`{parameter.metavar}`"
+    known = not parameter.required and parameter.default not in (None, [], False)
+    return f"| {shown} (`{parameter.default}`) | {parameter.help} |" if known else f"| {shown} | {parameter.help} |"
 
 
 def methods():
@@ -60,24 +72,43 @@ def methods():
             "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python, or a value of the method's class, as in "
             "`rl.fuse(ranks, RRF(constant=20))` with `from rankloom.methods import RRF`; "
             "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, with lists written as in `weights=1,2`. "
-            "Options that a method does not describe are those of `rrf` and `combsum`."
+            "Under each name is the class of the method with the defaults of its options; "
+            "those not described are those of `rrf` and `combsum`."
         ),
         "",
     ]
-    rows = [
-        f"| [`{name}`](#{name}) | {first_line(METHODS[name])} | {needed(METHODS[name])} | {oracle(name)} |"
-        for name in sorted(METHODS)
+    table = [
+        "Methods that work on one query at a time:",
+        "",
+        *overview("queries"),
+        "",
+        "Methods that need the lists of the whole collection, with each item as a query:",
+        "",
+        *overview("collection"),
+        "",
+        *oracles(),
     ]
-    table = ["| name | method | needs the lists of the | checked against |", "|---|---|---|---|", *rows, "", *oracles()]
     parts = [
         *head,
         *table,
         *trained_methods(),
         *from_ranx(),
         *from_udlf(),
-        *(method(name) for name in sorted(METHODS)),
+        *(method(name, METHODS[name]) for name in sorted(METHODS)),
+        *(method(name, SUPERVISED[name]) for name in sorted(SUPERVISED)),
     ]
-    return "\n".join([*parts, *(supervised(name) for name in sorted(SUPERVISED))])
+    return "\n".join(parts)
+
+
+def overview(needs):
+    """Yield the table of the methods that need the same lists."""
+    yield from OVERVIEW_HEAD
+    yield from (overview_row(name, one) for name, one in sorted(METHODS.items()) if needed(one) == needs)
+
+
+def overview_row(name, one):
+    """Return the row of a method."""
+    return f"| [`{name}`](#{name}) | {first_line(one)} | {oracle(name)} |"
 
 
 def trained_methods():
@@ -88,10 +119,7 @@ def trained_methods():
         "`optimize` of that module finds options and weights of any method that sees one query at a time "
         "([how](training.md))."
     )
-    yield from ("", "| name | method | checked against |", "|---|---|---|")
-    yield from (
-        f"| [`{name}`](#{name}) | {first_line(SUPERVISED[name])} | {oracle(name)} |" for name in sorted(SUPERVISED)
-    )
+    yield from ("", *OVERVIEW_HEAD, *(overview_row(name, one) for name, one in sorted(SUPERVISED.items())))
     yield ""
 
 
@@ -117,37 +145,28 @@ def oracles():
 def from_udlf():
     """Yield the table of the names that UDLF gives the methods."""
     yield wrapped(
-        "The names in UDLF, and the same here. UDLF's K (TOPK, K_END) is `neighbors`, L (CK) is `depth`, and T is "
+        "Methods of UDLF have the same names here, in lower case, but those in the table. "
+        "UDLF's K (TOPK, K_END) is `neighbors`, L (CK) is `depth`, and T is "
         "`iterations`, for RDPAC the number of steps from K_START to K_END. It requires L to be at most the size of "
         "the collection; here a larger `depth` means whole lists. It does not fuse rankers by BFSTREE and RLRECOM; "
         "here their lists are fused by `rrf` first. RLSIM's METRIC is `measure`, in lower case."
     )
     yield from ("", "| UDLF | here |", "|---|---|")
-    yield from (f"| {theirs} | `{ours}` |" for theirs, ours in UDLF.items())
+    yield from (f"| {theirs} | `{ours}` |" for theirs, ours in UDLF.items() if ours != theirs.lower())
     yield ""
 
 
 def from_ranx():
     """Yield the table of the names that ranx gives the methods."""
     yield wrapped(
-        "The names in ranx, and the same here. ranx breaks ties, draws and constant lists differently, see "
+        "Methods of ranx have the same names here, but those in the table. "
+        "ranx breaks ties, draws and constant lists differently, see "
         "`tests/aggregate/test_ranx.py`; its `optimize_fusion` is `rankloom.methods.optimize`, its "
         "`norm` is `normalization`."
     )
     yield from ("", "| ranx | here |", "|---|---|")
-    yield from (f"| {theirs} | `{ours}` |" for theirs, ours in RANX.items())
+    yield from (f"| {theirs} | `{ours}` |" for theirs, ours in RANX.items() if ours != theirs)
     yield ""
-
-
-def supervised(name):
-    """Return the section of a supervised method."""
-    one = SUPERVISED[name]
-    lines = [
-        f"`{one.__name__}` learns from judged queries (`rl.train`), then sees one query at a time.",
-        "",
-        options(one),
-    ]
-    return "\n".join([f"## {name}", "", *lines, "", as_markdown(inspect.getdoc(one) or "")])
 
 
 def first_line(documented):
@@ -155,27 +174,17 @@ def first_line(documented):
     return (inspect.getdoc(documented) or "").splitlines()[0].rstrip(".")
 
 
-def method(name):
+def method(name, one):
     """Return the section of a method."""
-    one = METHODS[name]
-    needs = {
-        "queries": "works on one query at a time.",
-        "collection": "needs the lists of the whole collection, with each item as a query.",
-    }[needed(one)]
+    options = ", ".join(f"{option}={value.default!r}" for option, value in options_of(one).items())
     return "\n".join(
-        [f"## {name}", "", f"`{one.__name__}` {needs}", "", options(one), "", as_markdown(inspect.getdoc(one) or "")]
+        [f"## {name}", "", wrapped(f"`{one.__name__}({options})`"), "", as_markdown(inspect.getdoc(one) or "")]
     )
 
 
 def needed(method):
     """Return whose lists a method needs."""
     return "queries" if issubclass(method, QueryMethod) else "collection"
-
-
-def options(one):
-    """Return the sentence on the options of a method."""
-    shown = ", ".join(f"`{name}={option.default!r}`" for name, option in options_of(one).items())
-    return wrapped(f"Options: {shown or 'none'}.")
 
 
 def wrapped(text):
