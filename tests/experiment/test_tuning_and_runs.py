@@ -99,7 +99,8 @@ def test_runs_of_methods_with_a_slash_stay_in_their_folder(tmp_path, monkeypatch
 
     monkeypatch.setattr(METHODS, "_known", dict(METHODS._known))
     register_method("mine")(mine)
-    ran(tmp_path, methods=["mine(model=../../c)"], rankers={"sums": SPEC["rankers"]["sums"]})
+    few = {"collection": "digits(first=30)", "rankers": {"sums": SPEC["rankers"]["sums"]}}
+    ran(tmp_path, methods=["mine(model=../../c)"], **few)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine(model=..%2F..%2Fc)-all.run"]
 
 
