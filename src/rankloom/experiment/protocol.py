@@ -171,8 +171,7 @@ class Runner:
         for record in (one for one in records if isinstance(one, MethodRecord)):
             call = Call.parse(record.chosen or record.method)
             answer, _ = self._fused(record.rankers, call, self.experiment.cutoff)
-            name = slug(quote(record.method, "()[]=,"), record.selection)  # text options may have a slash
-            write_run(answer, folder / f"{name}.run")
+            write_run(answer, folder / f"{slug(quote(record.method, '()[]=,'), record.selection)}.run")  # no slashes
 
     def _methods(self, chosen: SelectionRecord, call: Call, title: str = "") -> Iterator[MethodRecord]:
         title = title or f"{call} on {chosen.selection}"
