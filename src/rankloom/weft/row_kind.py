@@ -22,7 +22,7 @@ from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.io.text_file import Plain
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
-from rankloom.threads import Scratch
+from rankloom.threads import Scratch, running
 from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of, posted
 from rankloom.weft.votes import MIN_MET, N_NEAREST, stacked_nearest
 from rankloom.weft.weights import (
@@ -136,7 +136,8 @@ class WeftRows(RowKind[Rows]):
 
     def rows(self, numbers: Array, table: RowTable[Rows]) -> Rows:
         """Return the rows of items, expanded once more: only their posting lists are stored."""
-        return self._expanded(table.arrays["lists"][:, numbers], table, are_items=True)
+        with running(progress=lambda stage, done, total: None):  # it is part of a stage, which reports
+            return self._expanded(table.arrays["lists"][:, numbers], table, are_items=True)
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Rows]) -> Rows:
         own = stack_lists(normalize_queries(lists, virtual, table), self.settings.cutoff)

@@ -46,7 +46,7 @@ def test_similarities_of_damaged_weights_do_not_lead_out_of_the_arrays(damaged):
     sizes = np.where(np.arange(n) % 2 == 0, 1.0, damaged)
     single, items, bits = np.zeros(1, np.float32), np.empty(n, np.int32), np.empty(n, np.int32)
     keys, seen, common = np.empty(n, np.int64), np.arange(n, dtype=np.int32), np.ones(n)
-    query = postings.Query(seen[:0], common[:0], 1.0, -1)
+    query = postings.Query(seen[:0], common[:0], 1.0, -1, -1.0)
     scratch = postings.Scratch(common, common, common, seen, keys, single, single.view(np.int32))
     postings.write_best(n, query, sizes, postings.UNION, scratch, items, bits)
     assert items.tolist() == [*range(0, n, 2), *range(1, n, 2)]
