@@ -54,7 +54,7 @@ class Batch:
 
     def check_text_fields(self) -> None:
         """Refuse a field of text that is in no document: its words would be missing without a word."""
-        given = {name for row in self.rows for name in row}
+        given = {str(name) for row in self.rows for name in row}
         for name in self.text_fields:
             if given and name not in given:
                 raise UnknownNameError("field", name, given)
@@ -174,9 +174,7 @@ def _with_ids(rows: list[Row], field: str, places: Sequence[str]) -> list[Row]:
     if both is not None:
         raise InputError(f"{both} has both {field!r} and 'id'; rename one, or leave out the id field.")
     if rows and not any(field in row or "id" in row for row in rows):
-        raise InputError(
-            f"None of the documents has the field of ids, {field!r}; {places[0]} has {brief(list(rows[0]))}."
-        )
+        raise UnknownNameError("field of ids", field, map(str, rows[0]))
     return [{("id" if name == field else name): value for name, value in row.items()} for row in rows]
 
 
