@@ -192,21 +192,30 @@ def tilt(r, q, coherence):
     return 1.0 + min(max(more, -MAX_TILT), MAX_TILT)
 
 
+class Tally(NamedTuple):
+    """The items with votes, the total of each, and where each stands among them: its place from 1, by number."""
+
+    members: np.ndarray
+    total: np.ndarray
+    slot: np.ndarray
+
+
 @inner
-def add_votes(items, z, rest, floor, factor, slot, n, members, total, out):
-    """Write the votes of a list to `out`, and add them to the total of each item; return the number of items."""
-    least = floor + LEAK * (rest - floor)
+def add_votes(lists, v, q, floor, factor, tally, n, out):
+    """Write the votes of list v of query q to `out`, and add them to a tally of n items; return the new n."""
+    items, z = lists.items[v, q], lists.z[v, q]
+    least = floor + LEAK * (lists.rest[v, q] - floor)
     for p in range(length_of(items)):
         y = z[p] if z[p] >= floor else floor + LEAK * (z[p] - floor)
         out[p] = np.float32((y - least) * factor)
-        a = np.int64(slot[items[p]])
+        a = np.int64(tally.slot[items[p]])
         if a == 0:
-            members[n] = items[p]
-            total[n] = 0.0
+            tally.members[n] = items[p]
+            tally.total[n] = 0.0
             n += 1
             a = n
-            slot[items[p]] = a
-        total[a - 1] += out[p]
+            tally.slot[items[p]] = a
+        tally.total[a - 1] += out[p]
     return n
 
 
@@ -220,6 +229,7 @@ def count(start, stop, lists, coherence, factors, slot, votes, best):
     n_lists, _, width = votes.shape
     members = np.empty(n_lists * width, np.int32)
     total = np.empty(members.size, np.float64)
+    tally = Tally(members, total, slot)
     key, order, spare = sort_scratch(members.size)
     for q in range(start, stop):
         n = 0
@@ -227,8 +237,7 @@ def count(start, stop, lists, coherence, factors, slot, votes, best):
             is_weft = v == n_lists - 1
             floor = lists.rest[v, q] if is_weft else lists.floor[v, q]
             factor = factors[v] if is_weft else tilt(v, q, coherence) * factors[v]
-            items, z = lists.items[v, q], lists.z[v, q]
-            n = add_votes(items, z, lists.rest[v, q], floor, factor, slot, n, members, total, votes[v, q])
+            n = add_votes(lists, v, q, floor, factor, tally, n, votes[v, q])
         clear(members[:n], slot)
         for x in range(n):
             total[x] = np.float32(total[x])  # rounding must not break ties
