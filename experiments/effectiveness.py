@@ -75,18 +75,6 @@ QUERY_COLUMNS = {
     "linear, by labels": LINEAR,
     "**vote**": "vote",
 }
-#: The first form of vote, by collection: NDCG@10 and recall@100 at commit 67ca5ea, with lists of 100 and of 200 items.
-FIRST_FORM = {
-    "med": (0.8154, 0.9767),
-    "cisi": (0.4735, 0.5404),
-    "cacm": (0.5568, 0.7811),
-    "scifact": (0.7273, 0.9650),
-    "npl": (0.4928, 0.6667),
-    "cranfield": (0.4607, 0.8402),
-    "cosqa": (0.5708, 0.9900),
-    "checkthat2020": (0.8836, 0.9900),
-    "wikiqa": (0.6456, 0.9758),
-}
 SWEPT = ("RkGraph", "RecKNN", "SCA")  # also at the best number of neighbors
 ALPHA, TOLERANCE = 0.01, 0.002
 VOTE_TOLERANCE = {"checkthat2020": 0.012, "wikiqa": 0.012}  # by how titles and texts are joined; else .005
@@ -180,7 +168,7 @@ def page(measured):
         lines += ["## Text queries", "", filled(QUERIES_INTRO), ""]
         for title, measure in (("NDCG@10", MAIN), ("Recall@100", RECALL)):
             lines += [f"{title}:", "", *table(queries, QUERY_COLUMNS, "vote", measure, groups), ""]
-        lines += [filled(FIRST_FORM_INTRO), "", *_first_form(queries), "", filled(APART), ""]
+        lines += [filled(APART), ""]
     kept = (GUARD, MERGED, ONE_RANKER, SUPERVISED, BEYOND)
     return "\n".join([*lines, *(line for part in kept for line in _kept(part)), *_provenance(measured)])
 
@@ -202,18 +190,11 @@ QUERIES_INTRO = (
     "three parts of vote (both rankers and weft) with weights learned from judged queries of the same collection, "
     "cross-validated with 5 folds. The constants of vote were chosen on the first seven collections."
 )
-FIRST_FORM_INTRO = (
-    "The first form of vote (commit 67ca5ea) was CombSUM with weft's list as a fifth of the votes; that share was "
-    "chosen on these collections (not CosQA, CheckThat, WikiQA) and on NFCorpus, CF, LISA and TIME. Of the 18 pairs of "
-    "a collection and a measure, the second form is significantly better on two (NDCG@10 on WikiQA, recall@100 on "
-    "CISI) and worse on none (paired t test, p corrected by Holm < 0.05):"
-)
 APART = (
-    "On eight collections kept apart (CheckThat, WikiQA and six that are not here, NFCorpus, CF, LISA, TIME and ObliQA "
-    "among them), a prototype of vote had NDCG@10 .6216 and recall@100 .8148, its first form .6127 and .8057, DBSF "
-    ".6064 and .7856, CombSUM .6044 and .7859, RRF .5924 and .7857. On all fifteen in one (115,103 documents, 4,909 "
-    "queries): vote .5189 and .7460, first form .5106 and .7338, relative score fusion .5033 and .7170, DBSF .5002 and "
-    ".7062, RRF .4891 and .7082, MiniLM .4549 and .6773. These figures are those published with the specification, "
+    "On eight collections kept apart (CheckThat, WikiQA and six that are not here), a prototype of vote had NDCG@10 "
+    ".6216 and recall@100 .8148, DBSF .6064 and .7856, CombSUM .6044 and .7859, RRF .5924 and .7857. On all fifteen "
+    "in one (115,103 documents, 4,909 queries): vote .5189 and .7460, relative score fusion .5033 and .7170, DBSF "
+    ".5002 and .7062, RRF .4891 and .7082, MiniLM .4549 and .6773. These figures come with the specification and were "
     "not measured here."
 )
 
@@ -267,14 +248,6 @@ def _advice(items, queries):
     yield bullet("**Only the lists of queries, none of items**: `dbsf` if they have scores, else `rrf`.")
     yield bullet("**The paper's method, exactly**: `fg`.")
     yield ""
-
-
-def _first_form(measured):
-    names = [name for name in measured if name in FIRST_FORM]
-    yield f"| vote, first form | {' | '.join(measured[name].results.experiment.name for name in names)} |"
-    yield f"|---|{'---:|' * len(names)}"
-    for at, measure in enumerate((MAIN, RECALL)):
-        yield f"| {measure} | {' | '.join(f'{FIRST_FORM[name][at]:.4f}' for name in names)} |"
 
 
 def _shallow(measured):

@@ -56,6 +56,10 @@ INTRODUCTION = (
 )
 
 
+#: The cutoffs of the tables; the reports have more.
+CUTOFFS = (2, 4, 6, 10, 14, 20, 40, 100)
+
+
 class Reproduction:
     """The paper's results on one collection and ours."""
 
@@ -159,11 +163,11 @@ class Reproduction:
         paper = PAPER["correlations"][self.name]
         order, index = paper["rankers"], {name: i for i, name in enumerate(record.rankers)}
         yield f"Jaccard correlation of the first {record.depth} items (the paper's):\n"
-        yield "| | " + " | ".join(order) + " |\n|---|" + "---:|" * len(order)
-        for i, first in enumerate(order):
+        yield "| | " + " | ".join(order[1:]) + " |\n|---|" + "---:|" * (len(order) - 1)
+        for i, first in enumerate(order[:-1]):
             cells = [
                 f"{record.matrix[index[first], index[second]]:.2f} ({paper['values'][i][j]:.2f})" if j > i else ""
-                for j, second in enumerate(order)
+                for j, second in enumerate(order[1:], 1)
             ]
             yield f"| {first} | " + " | ".join(cells) + " |"
         yield "\n" + textwrap.fill(self._chosen(), 120, break_on_hyphens=False) + "\n"
@@ -175,7 +179,7 @@ class Reproduction:
 
     def _fused(self):
         titles = [" + ".join(rankers) if i else "all" for i, rankers in enumerate(self.fused["configurations"])]
-        yield f"{self.title} of every method:\n"
+        yield f"{self.title} of every method (CombMED is equal to CombSUM):\n"
         if self.neighbors(self.selections[0]):
             numbers = ", ".join(map(str, SWEPT_NEIGHBORS))
             yield f"Best of sweep: of {numbers} neighbors, the number in parentheses, chosen with the labels;"
@@ -188,7 +192,7 @@ class Reproduction:
         )
         columns = [self._column(selection) for selection in self.selections]
         first = columns[0]
-        for method in sorted(first, key=lambda one: -first[one][1]):
+        for method in sorted(first.keys() - {"combmed"}, key=lambda one: -first[one][1]):
             cells = []
             for i, column in enumerate(columns):
                 cells += [self._cell(method, self.selections[i], column), self._paper_cell(method, i)]
@@ -229,6 +233,8 @@ class Reproduction:
     def _cutoffs(self):
         curve = {}
         for one in self.results.of(rec.CutoffRecord):
+            if one.cutoff not in CUTOFFS:
+                continue
             curve.setdefault(one.cutoff, {})[one.method] = one.mean(self.measure)
         methods = list(next(iter(curve.values())))
         yield "By cutoff, with all rankers:\n"

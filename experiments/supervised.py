@@ -179,9 +179,9 @@ def section(measured):
 INTRO = (
     "Fusion that learns from judged queries, measured on others: NDCG@10, the first 100 of each list (vote: 300). "
     "SciFact has train queries (809), from which the methods learn before they see the 300 test queries; elsewhere "
-    f"cross-validation with {FOLDS} folds. 'tuned': options that are best on the train queries "
-    "(`rankloom.methods.optimize`), from a grid, the weights of more than two rankers by a Bayesian search of "
-    f"{TRIALS} trials. 'Best single ranker' is chosen on the test queries, in its favor."
+    f"cross-validation with {FOLDS} folds. In the tables, probfuse and all below it learn. 'tuned': options that are "
+    "best on the train queries (`rankloom.methods.optimize`), from a grid, the weights of more than two rankers by a "
+    f"Bayesian search of {TRIALS} trials. 'Best single ranker' is chosen on the test queries, in its favor."
 )
 TEXTS_INTRO = (
     f"Text queries, okapi and MiniLM. {legend('vote', alpha=ALPHA)} The constants of vote were chosen on these "
@@ -197,13 +197,13 @@ RUNS_INTRO = (
 def table(measured, ours):
     """Yield the lines of a table: a row for each method, a column for each collection."""
     columns = [case.name for case, *_ in measured]
-    yield f"| | learns | {' | '.join([*columns, 'mean'])} |"
-    yield f"|---|---|{'---:|' * (len(columns) + 1)}"
+    yield f"| | {' | '.join([*columns, 'mean'])} |"
+    yield f"|---|{'---:|' * (len(columns) + 1)}"
     for name in measured[0][1]:
         cells = [_cell(scores, name, ours) for _, scores, _ in measured]
         cells.append(f"{np.mean([scores[name].mean() for _, scores, _ in measured]):.4f}")
         title = f"**{name}**" if name == ours else name
-        yield f"| {title} | {'yes' if name in (*LEARNED, *TUNED) else ''} | {' | '.join(cells)} |"
+        yield f"| {title} | {' | '.join(cells)} |"
 
 
 def _cell(scores, name, ours):
