@@ -266,8 +266,6 @@ def _shallow(measured):
 
 
 def _provenance(measured):
-    first = next(iter(measured.values()))
-    versions = ", ".join(f"{name} {number}" for name, number in first.results.about["versions"].items())
     missing = [name for name in (*ITEMS, *QUERIES) if name not in measured]
     found = list(reproduced(measured))
     off = [
@@ -280,7 +278,7 @@ def _provenance(measured):
     yield filled(
         "`make effectiveness` generates this page from the specifications in "
         "[experiments/effectiveness](../experiments/effectiveness), with the data in `RANKLOOM_DATA`; items were "
-        f"shuffled (seed 1) before they were ranked; {versions}. The section on poor rankers is by "
+        "shuffled (seed 1) before they were ranked. The section on poor rankers is by "
         "`python experiments/guard.py CACHE`, that on supervised fusion by `python experiments/supervised.py RESULTS`."
     )
     yield ""

@@ -192,7 +192,7 @@ class Reproduction:
         )
         columns = [self._column(selection) for selection in self.selections]
         first = columns[0]
-        for method in sorted(first.keys() - {"combmed"}, key=lambda one: -first[one][1]):
+        for method in sorted((name for name in first if name != "combmed"), key=lambda one: -first[one][1]):
             cells = []
             for i, column in enumerate(columns):
                 cells += [self._cell(method, self.selections[i], column), self._paper_cell(method, i)]
