@@ -161,7 +161,7 @@ def test_page_and_charts_fit_the_window(browser, tmp_path, window):
         seen.keep(f"joint-{window}", tmp_path)
         assert seen.violations() == []
         assert (seen.requests, seen.complaints, seen.overflow) == ([address], [], 0)
-        assert seen.page.locator("svg:visible").count() == 3
+        assert seen.page.locator("svg:visible").count() == 4
         scrolled = "[...document.querySelectorAll('figure')].filter(one => one.scrollWidth > one.clientWidth).length"
         assert seen.page.evaluate(scrolled) == 0
         smallest = "Math.min(...[...document.querySelectorAll('svg')].filter(one => one.checkVisibility()).map(one => "

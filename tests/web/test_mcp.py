@@ -3,10 +3,9 @@
 import json
 import sys
 
-import anyio
 import pytest
 from mcp import Client, StdioServerParameters
-from serving import BASKETS, started
+from serving import BASKETS, in_a_loop, started
 
 import rankloom as rl
 from rankloom.web.mcp import MAX_SNIPPET, MAX_TEXT, make_server
@@ -38,7 +37,7 @@ def called(server, *calls):
         async with Client(server) as client:
             return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    return [_content(result) for result in anyio.run(run)]
+    return [_content(result) for result in in_a_loop(run())]
 
 
 def _content(result):
@@ -118,7 +117,7 @@ def test_tools_say_what_they_do_and_which_fields_there_are(searcher):
         async with Client(make_server(searcher, "notes.loom")) as client:
             return (await client.list_tools()).tools, client.instructions
 
-    tools, instructions = anyio.run(run)
+    tools, instructions = in_a_loop(run())
     assert {tool.name for tool in tools} == {"search", "more_like_this", "explain", "get_document"}
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
     assert "documents of notes.loom. " in instructions

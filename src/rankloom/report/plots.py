@@ -22,6 +22,7 @@ MIN_SIDE = 6  # of a cell on a phone; more of them make the plot wider than the 
 MIN_CELL = 25, 36  # side of a cell with a number, and of one with its leading zero
 MIN_SCALE = 0.7  # below this the page scrolls a plot instead of shrinking it
 WIDTH, PHONE_WIDTH = 720, 330  # of line plots and bar charts
+MIN_AXIS, MIN_TICK = 60, 18  # widths of the axis of a rank diagram, and between numbers on it
 LEFT, MARGIN = 64, 16  # of the x axis: its start, and the space after its end
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
 SOFT = 'class="soft"'
@@ -214,18 +215,22 @@ def rank_diagram(
     ranks: Sequence[float],
     groups: Sequence[tuple[int, int]],
     distance: float,
+    width: int = WIDTH,
 ) -> Plot:
     """Draw a critical-difference diagram (Demšar 2006): methods on an axis of mean ranks, best first.
 
     Bars join the methods of each group, given as the places of its first and last; `distance` is drawn above the axis.
     """
-    left, right, axis = 210, WIDTH - 210, 64
+    shown = [f"{label} {rank:.2f}" for label, rank in zip(names, ranks, strict=True)]
     n, half = len(names), (len(names) + 1) // 2
+    left, axis = min(max(map(_width, shown)) + 16, (width - MIN_AXIS) / 2), 64
+    right = width - left
     across = _scale((1.0, float(n)), (left, right))
+    step = ceil(MIN_TICK * (n - 1) / (right - left))  # between numbers on the axis
     body = [f'<path class="axis" d="M{left} {axis}H{right}"/>']
     for tick in range(1, n + 1):
         body.append(f'<path class="axis" d="M{across(tick):.1f} {axis}v-6"/>')
-        body += [_text(across(tick), axis - 12, str(tick), "middle", SOFT)] if n <= 15 or tick % 2 else []
+        body += [] if (tick - 1) % step else [_text(across(tick), axis - 12, str(tick), "middle", SOFT)]
     body.append(f'<path class="group" d="M{left} 28H{across(1 + distance):.1f}"/>')
     body.append(_text(left, 16, f"CD = {distance:.2f}", "start"))
     bars = axis + 12 + 9 * len(groups)
@@ -233,14 +238,14 @@ def rank_diagram(
         height = axis + 12 + 9 * i
         ends = across(ranks[first]) - 3, across(ranks[last]) + 3
         body.append(f'<path class="group" d="M{ends[0]:.1f} {height}H{ends[1]:.1f}"/>')
-    for i, (label, rank) in enumerate(zip(names, ranks, strict=True)):
+    for i, (label, rank) in enumerate(zip(shown, ranks, strict=True)):
         x, at_left = across(rank), i < half
         y = bars + 14 + 20 * (i if at_left else n - 1 - i)
         end, anchor = (left - 8, "end") if at_left else (right + 8, "start")
         body.append(f'<path class="axis" d="M{x:.1f} {axis}V{y - 4:.1f}H{end}"/>')
-        body.append(_text(end + (-4 if at_left else 4), y, f"{label} {rank:.2f}", anchor))
-    description = "Mean ranks: " + "; ".join(f"{label} {rank:.2f}" for label, rank in zip(names, ranks, strict=True))
-    return Plot(name, title, description, WIDTH, bars + 14 + 20 * half, "\n".join(body))
+        body.append(_text(end + (-4 if at_left else 4), y, label, anchor))
+    plot = Plot(name, title, f"Mean ranks: {'; '.join(shown)}", width, bars + 14 + 20 * half, "\n".join(body))
+    return plot.with_phone(lambda n, w: rank_diagram(n, title, names, ranks, groups, distance, w))
 
 
 def _cell(x: float, y: float, value: float, tooltip: str, side: float) -> str:
