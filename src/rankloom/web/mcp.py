@@ -136,7 +136,7 @@ def _found(answer: Answer) -> list[Found]:
 
 
 def make_server(searcher: ReadOnlySearcher, name: str) -> MCPServer:
-    """Return the server of a searcher, with its tools; a model is told the name of its folder."""
+    """Return the server of a searcher, with its tools; instructions name its folder to a model."""
     fields = ", ".join(f"{name} ({type})" for name, type in searcher.field_types.items())
     server = MCPServer(
         "rankloom",

@@ -22,7 +22,7 @@ from rankloom.web.middleware import App
 
 GRACE_SECONDS = 20  # for pending requests when the server stops
 IDLE_SECONDS = 15  # a connection without a request is then closed
-TICK_SECONDS, MAX_READ = 0.2, 65_536  # of a client that is told to wait
+TICK_SECONDS, MAX_READ = 0.2, 65_536  # of a client that must wait
 BACKLOG = 1024  # connections that wait to be accepted
 LINGER_SECONDS = 1  # the same when the server stops: a request may be on its way
 
