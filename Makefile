@@ -79,7 +79,7 @@ plain-install: $(PLAIN)/.ready # the main job must need no extra; tests/conftest
 
 fuzz: $(LIBRARY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
 	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(PYTEST) tests/fuzz
-	RANKLOOM_KERNELS=jit NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
+	RANKLOOM_KERNELS=jit NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
 	  $(PYTEST) tests/fuzz
 
 check long plain exhaustive: EXAMPLES := full
